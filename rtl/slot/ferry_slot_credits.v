@@ -18,8 +18,9 @@ module ferry_slot_credits (
     input  wire [11:0] completion_data,
     // Largest payload that is configured: 0 = 128 bytes, others stand for 256.
     input  wire [2:0]  max_payload,
-    // First beat of a packet goes, with its first word's format and type.
-    input  wire        packet_goes,
+    // A beat of a packet goes; it is the first, with its first word's format and type.
+    input  wire        beat_goes,
+    input  wire        packet_begins,
     input  wire [7:0]  packet_kind,
 
     // The levels of ferry_device.
@@ -27,7 +28,7 @@ module ferry_slot_credits (
     output wire        request_ok,
     output wire        completion_ok
 );
-    // Clocks from a packet's first beat until the credits that are shown are without its own, more than enough; and what
+    // Clocks from a packet's last beat until the credits that are shown are without its own, more than enough; and what
     // can go in so many: packets of two beats, and data. One more packet has to fit still.
     localparam [5:0]  LATE = 6'd63;
     localparam [7:0]  MANY_HEADERS = 8'd33;
@@ -46,8 +47,11 @@ module ferry_slot_credits (
     // Reads carry nothing.
     wire [35:0] data = {completion_data, 12'd0, posted_data};
     wire        begun = begun_reg == 4'd15;
-    wire [2:0]  goes = {packet_kind[4:1] == 4'b0101, packet_kind[4:1] == 4'b0000 && !packet_kind[6],
-        packet_kind[4] || (packet_kind[4:1] == 4'b0000 && packet_kind[6])} & {3{packet_goes}};
+    // Of which kind the packet is that is under way.
+    reg  [2:0]  kind_reg;
+    wire [2:0]  kind = !packet_begins ? kind_reg : {packet_kind[4:1] == 4'b0101, packet_kind[4:1] == 4'b0000 && !packet_kind[6],
+        packet_kind[4] || (packet_kind[4:1] == 4'b0000 && packet_kind[6])};
+    wire [2:0]  goes = kind & {3{beat_goes}};
     reg  [2:0]  late;
     integer     i;
 
@@ -58,6 +62,8 @@ module ferry_slot_credits (
     assign {completion_ok, request_ok, posted_ok} = many_reg | (one_reg & ~late);
 
     always @(posedge clk) begin
+        if (beat_goes)
+            kind_reg <= kind;
         for (i = 0; i < 3; i = i + 1) begin
             one_reg[i] <= begun && (endless_headers_reg[i] || headers[8*i +: 8] != 8'd0)
                 && (endless_data_reg[i] || data[12*i +: 12] >= units);

@@ -36,7 +36,7 @@ module ferry_slot_mirror #(
     // One-cycle pulse: the host has asked for a function level reset.
     input  wire        function_reset,
 
-    // A request of the host's is there.
+    // A request of the host's is there, or what of it has not come yet.
     input  wire        request_comes,
 
     // The host's packets wait.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Boards without a board: `boards_chip` is the memory chip's model and whether it sees mistakes, `boards_memory` a board's memory from
-# the device's port on, `boards_make` what people type, `boards_ulx3s` all that is flashed, at its pins, in short, `boards_ulx3s_usb` the
-# same with the host on USB, `boards_colorlight` the Colorlight i5. `make test-boards` runs the self test there at the rate that is
-# flashed: an hour and more.
+# the device's port on, `boards_block_memory` the one of block RAM, `boards_make` what people type, `boards_ulx3s` all that is
+# flashed, at its pins, in short, `boards_ulx3s_usb` the same with the host on USB, `boards_colorlight` the Colorlight i5. `make test-boards`
+# runs the self test there at the rate that is flashed: an hour and more.
 
 # Models of chips: their processes wait for time, and set what they have at once.
 BOARDS_SIMULATED := --timing --timescale 1ns/1ns -Wall -Wno-BLKSEQ --noassert --threads 1 --x-assign fast --x-initial fast -O3 \
@@ -10,7 +10,7 @@ BOARDS_SIMULATED := --timing --timescale 1ns/1ns -Wall -Wno-BLKSEQ --noassert --
 BOARDS_MEMORY := $(BUILD)/boards/ulx3s-85f/litedram_core.v
 BOARDS_MEMORY_V := $(wildcard rtl/board/*.v rtl/fabric/*.v sim/board/*.v sim/board/ecp5/*.v)
 
-TEST_PROGRAMS += $(addprefix $(BUILD)/tests/boards_,chip memory memory_whole make ulx3s ulx3s_usb colorlight)
+TEST_PROGRAMS += $(addprefix $(BUILD)/tests/boards_,chip block_memory memory memory_whole make ulx3s ulx3s_usb colorlight)
 
 $(BUILD)/tests/boards_chip: tests/boards/chip_test.v sim/board/sdram_chip.v
 	@mkdir -p $(@D)
@@ -30,6 +30,12 @@ $(addprefix $(BUILD)/tests/boards_,memory memory_whole): $(BUILD)/tests/boards_%
 	    -CFLAGS '-std=c++20 -O2 -Wall -Wextra -Werror $(addprefix -I$(CURDIR)/,sim sim/board)' \
 	    -CFLAGS '-DADDRESS_BITS=$(firstword $(BOARDS_MEMORY_$*)) -DTRAFFIC=300000' tests/boards/memory_under_test.v \
 	    $(wordlist 2,99,$(BOARDS_MEMORY_$*)) $(abspath $<) -o $(abspath $@) && touch $@
+
+$(BUILD)/tests/boards_block_memory: tests/boards/block_memory_test.cpp rtl/board/ferry_block_memory.v sim/random.h $(VERILATED_RUNTIME)
+	@mkdir -p $(@D) $(BUILD)/obj/$(@F)
+	$(VERILATE) --cc -Wall --timescale 1ns/1ns -O3 --prefix Vblock_memory --Mdir $(BUILD)/obj/$(@F) --top-module ferry_block_memory \
+	    -GADDRESS_BITS=14 --exe --build -CFLAGS '-O2 -std=c++17 -Wall -Wextra -Werror -I$(CURDIR)/sim -DADDRESS_BITS=14' \
+	    rtl/board/ferry_block_memory.v $(abspath $<) -o $(abspath $@) && touch $@
 
 $(BUILD)/tests/boards_make: tests/boards/test_make.py $(wildcard boards/*.py boards/*.mk boards/*/*) $(BOARDS_MEMORY)
 	@mkdir -p $(@D)

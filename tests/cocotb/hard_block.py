@@ -61,13 +61,21 @@ class HardBlock(LinkEnd):
         self.append_function(self.registers)
         self.held, self.arrived = deque(), Queue()
         self.largest = 0
+        # How often it has nothing to give for a clock within a packet; it keeps what comes until it is configured next.
+        self.pauses, self.keeps = 0.1, False
         for process in (self.manage(), self.to_user(), self.from_user(), self.show_credits()):
             cocotb.start_soon(process)
+
+    async def link_up(self):
+        await self.upstream_port.fc_state[0].initialized.wait()
+        for _ in range(4 * LATE):
+            await RisingEdge(self.dut.clk)
 
     # ---- Configuration ----
 
     async def show(self, reset=False):
         dut, registers = self.dut, self.registers
+        self.keeps = False
         dut.cfg_bus_number.value = registers.bus_num
         dut.cfg_command.value = await registers.read_config_register(1) & 0xffff
         dut.cfg_dcommand.value = await registers.read_config_register(PCIE_AT + 2) & 0xffff
@@ -128,9 +136,11 @@ class HardBlock(LinkEnd):
         while True:
             words, tlp = await self.next_packet()
             await RisingEdge(dut.clk)
+            while self.keeps:
+                await RisingEdge(dut.clk)
             for at in range(0, len(words), 2):
                 both = at + 1 < len(words)
-                while random.random() < 0.1:
+                while random.random() < (self.pauses if at else 0.1):
                     dut.m_axis_rx_tvalid.value = 0
                     await RisingEdge(dut.clk)
                 dut.m_axis_rx_tdata.value = words[at] | (words[at + 1] << 32 if both else random.getrandbits(32) << 32)

@@ -42,6 +42,9 @@ class LinkEnd(Device):
         # Packets that were taken off the device and have not used their credits in the model yet: number, payload.
         self.taken = {kind: [0, 0] for kind in (FcType.P, FcType.NP, FcType.CPL)}
 
+    async def link_up(self):
+        """The device's reset ends behind it."""
+
     @staticmethod
     def credits(word):
         """Kind of the packet with this first word, and the units of its payload (2.6.1)."""
@@ -85,7 +88,6 @@ class Machine:
         dut.rst.value = 1
         for _ in range(10):
             await RisingEdge(dut.clk)
-        dut.rst.value = 0
         self.rc = RootComplex()
         self.rc.log.setLevel(logging.WARNING)
         bridge = self.rc.make_port()
@@ -96,6 +98,8 @@ class Machine:
                 credit.rx_initial_allocation = credit.rx_credits_allocated = units
         self.end = self.make_end(dut, self.payload)
         bridge.connect(self.end)
+        await self.end.link_up()
+        dut.rst.value = 0
         await self.rc.enumerate()
         device = self.rc.find_device(PcieId(1, 0, 0))
         assert (device.vendor_id, device.device_id, device.class_code) == (0x1209, 0xfe01, 0x030200)

@@ -50,14 +50,17 @@ async def moves_data_with_the_smallest_credits_where_0_stands_for_endless_ones(d
 async def bars_move_and_go_off(machine):
     device = machine.device
     bar, command = await device.config_read_dword(0x10), await device.config_read_word(4)
+    pauses = machine.end.pauses
     await machine.bar2.write(0x1000, b"here")
     for n in range(3):
         # Within the window of the bridge above it.
         moved = bar ^ 1 << 16 + n
-        # What was written just before is written, though the block may have it still.
-        words = random.randbytes(400)
+        # What was written just before is written, though the block has it still: several packets, and each takes its time.
+        machine.end.pauses, machine.end.keeps = (0.1, 0.6, 0.8)[n], True
+        words = random.randbytes(1000)
         await machine.bar2.write(0x2000, words)
         await device.config_write_word(4, command & ~2)
+        await Timer(1 + 3 * n, "us")
         await device.config_write_dword(0x10, moved)
         await device.config_write_word(4, command)
         # Behind that answer at once.
@@ -67,8 +70,9 @@ async def bars_move_and_go_off(machine):
         await device.config_write_dword(0x10, bar)
         await device.config_write_word(4, command)
         assert await machine.bar2.read(0x1000, 4) == b"here"
-        assert await machine.bar2.read(0x2000, 400) == words
+        assert await machine.bar2.read(0x2000, 1000) == words
         assert await machine.bar0.read_dword(C["BAR0_FIRMWARE_STATE"]) == C["FIRMWARE_STATE_RUNNING"]
+    machine.end.pauses = pauses
 
 
 async def interrupts_go_where_they_should(machine):
