@@ -157,6 +157,31 @@ static const struct ferry_vidmm_event *told_of(const struct told *told, D3DKMT_H
     return NULL;
 }
 
+// A budget that is divided anew and comes out the same has not changed. Whoever has no device has none.
+static void who_keeps_his_budget_is_told_nothing(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct told told = {0};
+    struct ferry_vidmm_memory_info nobody;
+    struct program only = program_begin(world, 1, 0);
+    assert_int_equal(ferry_vidmm_observe(world->manager, listen, &told), FERRY_OK);
+    assert_int_equal(ferry_vidmm_set_weight(world->manager, only.process, 7), FERRY_OK);
+    assert_int_equal(told.count, 0);
+    D3DKMT_HANDLE device;
+    assert_int_equal(ferry_vidmm_create_device(world->manager, &device), FERRY_OK);
+    assert_true(told.count > 0);
+    assert_int_equal(ferry_vidmm_memory_info(world->manager, 0, 0, &nobody), FERRY_OK);
+    assert_true(nobody.budget > 0);
+    assert_int_equal(ferry_vidmm_destroy_device(world->manager, device), FERRY_OK);
+    assert_int_equal(ferry_vidmm_memory_info(world->manager, 0, 0, &nobody), FERRY_OK);
+    assert_int_equal(nobody.budget, 0);
+    world->device = only.device;
+    world->queue = only.queue;
+    world->context = only.context;
+    world_close(world);
+}
+
 static void R222_who_has_more_than_a_lowered_budget_is_told_and_refused_nothing_he_has(void **state)
 {
     (void)state;
@@ -485,6 +510,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(R108_only_the_program_that_made_it_locks_a_shared_allocation),
         cmocka_unit_test(budgets_are_as_a_model_divides_them),
+        cmocka_unit_test(who_keeps_his_budget_is_told_nothing),
         cmocka_unit_test(R222_who_has_more_than_a_lowered_budget_is_told_and_refused_nothing_he_has),
         cmocka_unit_test(devices_of_no_program_are_one_while_there_are_any),
         cmocka_unit_test(a_handle_of_another_program_is_foreign_and_changes_nothing),

@@ -4,13 +4,14 @@
 #include <stdlib.h>
 
 #include "programs.h"
+#include "vidmm/api/call.h"
 
 #define BASE (UINT64_C(1) << 41)
 
-static struct world *begin(void)
+static struct world *begin(uint64_t pages)
 {
     struct world_options options = world_defaults();
-    options.machine.local_bytes = PAGES(256);
+    options.machine.local_bytes = PAGES(pages);
     options.machine.model = 2;
     return world_open(&options);
 }
@@ -76,7 +77,7 @@ static void what_a_program_left_leads_the_next_one_nowhere(void **state)
 {
     (void)state;
     for (unsigned before = 0; before < 3; before++) {
-        struct world *world = begin();
+        struct world *world = begin(256);
         const struct world own = *world;
         struct program gone[3];
         for (unsigned i = 0; i <= before; i++)
@@ -105,10 +106,87 @@ static void what_a_program_left_leads_the_next_one_nowhere(void **state)
     }
 }
 
+static int nothing_comes(void *context)
+{
+    (void)context;
+    return FERRY_ERROR_TIMEOUT;
+}
+
+static NTSTATUS no_reset(HANDLE adapter, DXGKARG_RESETENGINE *argument)
+{
+    (void)adapter;
+    (void)argument;
+    return STATUS_IO_TIMEOUT;
+}
+
+// Its last flush, which leads the space away from its tables, is on its way.
+static void end_in_vain(struct world *world, D3DKMT_HANDLE process)
+{
+    static DRIVER_INITIALIZATION_DATA table;
+    struct ferry_vidmm *manager = world->manager;
+    const DRIVER_INITIALIZATION_DATA *real = manager->core.miniport;
+    int (*turn)(void *context) = manager->core.platform.wait_for_progress;
+    table = *real;
+    table.DxgkDdiResetEngine = no_reset;
+    manager->core.platform.wait_for_progress = nothing_comes;
+    manager->core.miniport = &table;
+    assert_int_equal(ferry_vidmm_destroy_process(manager, process), FERRY_ERROR_TIMEOUT);
+    manager->core.platform.wait_for_progress = turn;
+    manager->core.miniport = real;
+}
+
+// It has new tables then, and they are its space's last word, also where that flush faults and goes again.
+static void a_program_whose_end_times_out_maps_again_behind_it(void **state)
+{
+    (void)state;
+    for (unsigned faults = 0; faults < 2; faults++) {
+        struct world *world = begin(1024); // with tables for what it has now and what it had
+        const struct world own = *world;
+        struct program first = program_begin(world, 1, 0), program;
+        come_and_go(world, &first);
+        program = program_begin(world, 1, 0);
+        D3DKMT_HANDLE source = in_place(world, &program, 1);
+        map(world, source, BASE, 4);
+        world_wait(world, world_gpu_name(world, world->context, source, false));
+        assert_int_equal(ferry_vidmm_destroy_device(world->manager, program.device), FERRY_OK);
+        world->knobs->delay = 1;
+        world->knobs->hold_paging = true;
+        world->knobs->hold_turns = UINT32_MAX;
+        world->knobs->fault_paging = faults;
+        end_in_vain(world, program.process);
+        assert_int_equal(ferry_vidmm_create_device_of(world->manager, program.process, &program.device), FERRY_OK);
+        assert_int_equal(ferry_vidmm_create_paging_queue(world->manager, program.device, 0, &program.queue), FERRY_OK);
+        assert_int_equal(ferry_vidmm_create_context(world->manager, program.device, 1, &program.context, NULL),
+                         FERRY_OK);
+        program_become(world, &program);
+        D3DKMT_HANDLE again = world_create(world, PAGES(4), CPU);
+        world_write(world, again, 3);
+        map(world, again, BASE, 4);
+        assert_true(world_resident(world, &again, 1) >= 0);
+        world->knobs->hold_paging = false;
+        ferry_vidmm_poll(world->manager, true); // what was held goes first
+        D3DKMT_HANDLE into = in_place(world, &program, 2);
+        world_wait(world, world_gpu_name(world, world->context, again, false));
+        assert_int_equal(world_statistics(world).faulted_paging_buffers, faults);
+        assert_int_equal(copy_from(world, into, BASE), FERRY_OK);
+        uint32_t *words;
+        assert_int_equal(ferry_vidmm_lock(world->manager, into, D3DDDI_LOCK_READ_ONLY, (void **)&words), FERRY_OK);
+        for (uint64_t i = 0; i < PAGE_SIZE / 4; i++)
+            assert_int_equal(words[i], world_word(3, i));
+        assert_int_equal(ferry_vidmm_unlock(world->manager, into), FERRY_OK);
+        assert_int_equal(ferry_vidmm_destroy_process(world->manager, program.process), FERRY_OK);
+        world->device = own.device;
+        world->queue = own.queue;
+        world->context = own.context;
+        world_close(world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_program_left_leads_the_next_one_nowhere),
+        cmocka_unit_test(a_program_whose_end_times_out_maps_again_behind_it),
     };
     return WORLD_RUN(tests);
 }

@@ -82,8 +82,10 @@ int ferry_vm_virtual_leave(struct ferry_vm_memory *memory, struct ferry_vm_proce
     argument.FlushTlb.RootPageTableAddress.SegmentId = memory->table_segment;
     argument.FlushTlb.RootPageTableAddress.SegmentOffset = (memory->nowhere - 1) * PAGE_SIZE;
     argument.FlushTlb.hProcess = space->miniport;
-    // Nothing of it is queued any more, and so it waits for nothing.
-    ferry_vm_queue_table_operation(sched, &argument, NULL, no_entry, none);
+    // Nothing of it is queued any more, and so it waits for nothing. But a program whose end gives TIMEOUT may go on,
+    // and the root that it has then comes behind it.
+    space->subject = (struct ferry_vm_subject){0};
+    ferry_vm_queue_table_operation(sched, &argument, &space->subject, no_entry, none);
     *number = space->leaving = sched->queued;
     space->left = ferry_vm_address_take_root(&space->addresses) + 1;
     return FERRY_PENDING;

@@ -228,7 +228,9 @@ static void wait_for_subject(struct ferry_vm_sched *sched, struct ferry_vm_opera
     if (!paging)
         operation->after[sched->paging_node] = 0;
     operation->subject = subject;
-    enter_device(sched, subject->device, subject->updates || subject->late != 0);
+    // A program that ends has no device any more.
+    if (subject->device)
+        enter_device(sched, subject->device, subject->updates || subject->late != 0);
     operation->allocation = subject->handle;
     operation->instance = subject->instance;
     operation->late = subject->late;

@@ -43,6 +43,9 @@ static void segments_and_caps_are_reported_twice_as_the_contract_says(void **sta
     assert_int_equal(caps.MemoryManagementCaps.PagingNode, 0);
     assert_int_equal(caps.MemoryManagementCaps.MapAperture2Supported, 0);
     assert_int_equal(caps.NbAsymetricProcessingNodes, 5);
+    assert_int_equal(caps.WDDMVersion, DXGKDDI_WDDMv3_0);
+    // An entry of the aperture's table holds the pages of 52 bits.
+    assert_int_equal(caps.HighestAcceptableAddress.QuadPart, 0xfffffffffffff);
     query.OutputDataSize--;
     assert_int_equal(rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query), STATUS_BUFFER_TOO_SMALL);
     UINT index = 0, megabytes = 5;

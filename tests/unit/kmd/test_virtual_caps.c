@@ -41,6 +41,7 @@ static void what_the_adapter_says_of_its_page_tables(void **state)
     assert_int_equal(caps.MemoryManagementCaps.VirtualAddressingSupported, 1);
     assert_int_equal(caps.MemoryManagementCaps.GpuMmuSupported, 1);
     assert_int_equal(caps.MemoryManagementCaps.IoMmuSupported, 0);
+    assert_int_equal(caps.WDDMVersion, DXGKDDI_WDDMv3_2);
     assert_int_equal(ask(rig, DXGKQAITYPE_GPUMMUCAPS, NULL, 0, &mmu, sizeof mmu), STATUS_SUCCESS);
     assert_int_equal(mmu.PageTableUpdateMode, DXGK_PAGETABLEUPDATE_GPU_PHYSICAL);
     assert_int_equal(mmu.VirtualAddressBitCount, 48);
