@@ -403,9 +403,14 @@ module ferry_fetch #(
 
 `ifdef FORMAL
         reg past_valid = 1'b0;
+        // While the core is stopped: an entry was asked for, or the last of a buffer; something of a buffer was.
+        reg formal_asked = 1'b0;
+        reg formal_within = 1'b0;
         wire [9:0] end_in_block = {2'd0, araddr_reg[10:3]} + {2'd0, arlen_reg} + 10'd1;
         always @(posedge clk) begin
             past_valid <= 1'b1;
+            formal_asked <= !rst && !run && (formal_asked || take || (issue && burst_final));
+            formal_within <= !rst && !run && (formal_within || issue);
             if (!past_valid) begin
                 assume (rst);
             end else begin
@@ -421,6 +426,15 @@ module ferry_fetch #(
                     assert (beats_left != 10'd0);
                 end
                 assert (word_reg <= R_BASE_HIGH || state_reg != S_CHECK);
+                // A core that is stopped has one more entry read, or what is left of one buffer.
+                if (!run && formal_asked) begin
+                    assert (state_reg == S_IDLE || state_reg == S_STOP || state_reg == S_REWIND || state_reg == S_WOUND);
+                    assert (!take && !issue);
+                end
+                if (!run && formal_within) begin
+                    assert (state_reg == S_BUFFER || formal_asked);
+                    assert (!take);
+                end
                 // Wound back, started, and a ring's entry is asked for.
                 cover (m_axi_arvalid && state_reg == S_IDLE);
             end

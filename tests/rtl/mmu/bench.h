@@ -43,6 +43,9 @@ struct Bench {
     uint64_t now = 0;
     unsigned latency = 1;
     unsigned stall = 0; // percent
+    // A memory that takes no address and gives no further beat.
+    bool dead[2] = {};
+    uint64_t dropped = 0; // the last cycle in which jobs were dropped
     std::deque<Burst> bursts[2];
     std::string wrong;
     uint64_t reads = 0, beats = 0, misses = 0;
@@ -139,7 +142,8 @@ struct Bench {
 
     void put(int memory)
     {
-        bool there = !bursts[memory].empty() && now >= bursts[memory].front().due && (shown[memory] || free());
+        bool there =
+            shown[memory] || (!dead[memory] && !bursts[memory].empty() && now >= bursts[memory].front().due && free());
         shown[memory] = there;
         uint64_t data = random.next();
         bool error = false, last = random.chance(50);
@@ -154,7 +158,7 @@ struct Bench {
         (memory ? top->host_rdata : top->local_rdata) = data;
         (memory ? top->host_rresp : top->local_rresp) = error ? 2 : 0;
         (memory ? top->host_rlast : top->local_rlast) = last;
-        (memory ? top->host_arready : top->local_arready) = free();
+        (memory ? top->host_arready : top->local_arready) = !dead[memory] && free();
     }
 
     void take(int memory)
@@ -166,6 +170,8 @@ struct Bench {
         if (held[memory] && (!valid || address != held_address[memory] || length != held_length[memory] ||
                              no_snoop != held_no_snoop[memory]))
             complain("a read changed before it was taken");
+        if (valid && !held[memory] && top->drop)
+            complain("a read began while jobs were dropped");
         held[memory] = valid && !(memory ? top->host_arready : top->local_arready);
         held_address[memory] = address;
         held_length[memory] = length;
@@ -194,6 +200,9 @@ struct Bench {
                 bursts[memory].pop_front();
         }
     }
+
+    // Reads that stand on a bus or are not answered to their end.
+    unsigned owed() const { return unsigned(bursts[0].size() + bursts[1].size()) + held[0] + held[1]; }
 
     // One cycle; true if a root would be taken.
     bool step()
@@ -235,6 +244,7 @@ struct Bench {
             for (auto &queue : bursts)
                 if (!queue.empty())
                     complain("a read was out when all was forgotten");
+        dropped = top->drop ? now : dropped;
         top->clk = 1;
         top->eval();
         if (forgot) {

@@ -417,6 +417,28 @@ std::string random_tables()
     return "";
 }
 
+// As above, and jobs are dropped, of which some wait for a memory that is dead.
+std::string random_drops()
+{
+    uint64_t hits = 0, refused = 0, waited = 0, forgotten = 0;
+    for (unsigned round = 0; round < 40; round++) {
+        RandomTables tables(seed * 40 + round);
+        tables.drops = true;
+        std::string wrong = tables.run(6000);
+        if (!wrong.empty())
+            return "round " + std::to_string(round) + ": " + wrong;
+        hits += tables.hits;
+        refused += tables.refused;
+        waited += tables.waited;
+        forgotten += tables.forgotten;
+    }
+    if (hits < 1000 || refused < 1000 || waited < 100 || forgotten < 500)
+        return "too little happened: " + std::to_string(hits) + " hits, " + std::to_string(refused) + " refused, " +
+               std::to_string(waited) + " cycles with a read that does not come, " + std::to_string(forgotten) +
+               " times forgotten";
+    return "";
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -444,7 +466,8 @@ int main(int argc, char **argv)
                  {"page_tables_sides_beside_each_other", sides_beside_each_other},
                  {"page_tables_what_it_costs", what_it_costs},
                  {"page_tables_every_line_has_its_place", every_line_has_its_place},
-                 {"page_tables_random", random_tables}};
+                 {"page_tables_random", random_tables},
+                 {"page_tables_random_drops", random_drops}};
     unsigned failed = 0, passed = 0;
     for (auto &test : tests) {
         std::string wrong = test.run();

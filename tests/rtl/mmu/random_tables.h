@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random tables of several spaces, edited and forgotten while both sides ask. Each answer must be one that the tables
 // gave at some time since the page was last forgotten; one that is not there, or lacks a right, must be what they say
-// since the request began, as such is never remembered.
+// since the request began, as such is never remembered. With `drops` the engine drops its jobs now and then, and a
+// memory dies for a while: then what would need a read is refused, at once, and everything else is as ever.
 #ifndef RANDOM_TABLES_H
 #define RANDOM_TABLES_H
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -44,7 +46,8 @@ struct RandomTables {
     std::vector<Area> areas;
     Root good_roots[16];
     uint64_t next_table = 0x100000;
-    uint64_t hits = 0, faults = 0, forgotten = 0, edits = 0;
+    uint64_t hits = 0, faults = 0, forgotten = 0, edits = 0, refused = 0, waited = 0;
+    bool drops = false;
 
     explicit RandomTables(uint64_t seed) : bench(seed), random(seed ^ 0x5555) { build(); }
 
@@ -266,6 +269,11 @@ struct RandomTables {
             right = right || (asked.answer == past.answer && (past.remembered || past.until >= asked.since));
         if (right)
             return "";
+        // In the cycle behind that of the refusal, or when the other side has been answered.
+        if (asked.answer.fault != FERRY_FAULT_KIND_NONE && asked.until <= bench.dropped + 2) {
+            refused++;
+            return "";
+        }
         char buffer[240];
         snprintf(buffer, sizeof buffer,
                  "cycle %llu, space %u, %llx: fault %u height %u %llx, not fault %u height %u %llx",
@@ -273,6 +281,27 @@ struct RandomTables {
                  asked.answer.height, (unsigned long long)asked.answer.address, expected.fault, expected.height,
                  (unsigned long long)expected.address);
         return buffer;
+    }
+
+    // Drops, and memories that die, at random; whether a request waits that should not.
+    bool disturb()
+    {
+        Vpage_tables_under_test &top = *bench.top;
+        if (random.chance(top.drop ? 1 : 2))
+            top.drop = !top.drop;
+        for (bool &dead : bench.dead)
+            if (random.chance(1))
+                dead = !dead;
+        const uint64_t happened = bench.beats + bench.reads;
+        if (!top.drop || bench.forgetting || happened != seen_before)
+            quiet_since = bench.now;
+        seen_before = happened;
+        unsigned old = 0;
+        for (const Bench::Side &side : bench.sides)
+            old += side.valid && bench.now > std::max(side.since, quiet_since) + 40;
+        waited += old != 0;
+        // Each of them waits for a read of its own.
+        return old > bench.owed();
     }
 
     std::string run(unsigned cycles)
@@ -295,6 +324,8 @@ struct RandomTables {
                 if (asked.valid && bench.now > asked.since + 5000)
                     return "a request is not answered";
             }
+            if (drops && disturb())
+                return "a request waits for no read, in cycle " + std::to_string(bench.now);
             bool was = bench.forgetting;
             if (!bench.forgetting && random.chance(3))
                 edit_something();
@@ -319,6 +350,10 @@ struct RandomTables {
         }
         return "";
     }
+
+  private:
+    // Since when nothing happened, as reads, beats and requests say.
+    uint64_t quiet_since = 0, seen_before = 0;
 };
 
 #endif
