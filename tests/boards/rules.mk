@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Boards without a board: `boards_chip` is the memory chip's model and whether it sees mistakes, `boards_memory` a board's memory from
 # the device's port on, `boards_block_memory` the one of block RAM, `boards_make` what people type, `boards_ulx3s` all that is
-# flashed, at its pins, in short, `boards_ulx3s_usb` the same with the host on USB, `boards_colorlight` the Colorlight i5. `make test-boards`
-# runs the self test there at the rate that is flashed: an hour and more.
+# flashed, at its pins, in short, `boards_ulx3s_usb` the same with the host on USB, `boards_colorlight` the Colorlight i5.
+# `make test-boards` runs the self test there at the rate that is flashed: an hour and more.
 
 # Models of chips: their processes wait for time, and set what they have at once.
 BOARDS_SIMULATED := --timing --timescale 1ns/1ns -Wall -Wno-BLKSEQ --noassert --threads 1 --x-assign fast --x-initial fast -O3 \
