@@ -55,10 +55,12 @@ def synthesize(options, folder):
     inputs, outputs = wrapper.ports_of(folder / "ports.json", options.top)
     (folder / "wrapper.v").write_text(wrapper.wrapper(options.top, parameters, inputs, outputs))
     synth = PARTS[options.part][0]
-    # A pattern without its memory would be no error: the assertion ends Yosys with a line.
+    # Behind `hierarchy`, which makes a module anew for other parameters and forgets what was set. A pattern without its memory would be no
+    # error: the assertion ends Yosys with a line.
     spared = "".join(f"select -assert-min 1 */m:{memory}; setattr -set ram_style \"registers\" */m:{memory}; "
                      for memory in options.flip_flops)
-    run([options.yosys, "-q", "-p", f"read_verilog {includes} {sources} {folder}/wrapper.v; {spared}{synth} -top pnr_wrapper "
+    run([options.yosys, "-q", "-p", f"read_verilog {includes} {sources} {folder}/wrapper.v; hierarchy -top pnr_wrapper; {spared}"
+         f"{synth} -top pnr_wrapper "
          f"-json {folder}/netlist.json; tee -q -o {folder}/stat.json stat -json"], folder / "synthesis.log")
     return json.loads((folder / "stat.json").read_text())["design"]["num_cells_by_type"]
 

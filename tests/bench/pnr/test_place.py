@@ -13,8 +13,9 @@ SQUARE = """module square #(parameter BITS = 4, parameter KIND = "plain") (
 always @(posedge clk) b <= rst ? 0 : KIND == "cube" ? a * a * a : a * a;
 endmodule
 """
-MEMORY = """module memory (input wire clk, input wire rst, input wire [7:0] a, input wire [7:0] d, output reg [7:0] b);
-reg [7:0] words [0:63];
+MEMORY = """module memory #(parameter BITS = 4) (
+    input wire clk, input wire rst, input wire [7:0] a, input wire [BITS-1:0] d, output reg [BITS-1:0] b);
+reg [BITS-1:0] words [0:63];
 always @(posedge clk) begin words[a[5:0]] <= d; b <= words[a[7:2]]; end
 endmodule
 """
@@ -65,7 +66,8 @@ def main():
           and abs(rows[1]["value"] - rows[0]["value"] * 8 / cells) < 0.001, "what_is_moved_for_each_cell", f"{rows} {cells}")
     wide, done = place(SQUARE, "square", "BITS=5", 'KIND="cube"')
     check(done.returncode == 0 and flip_flops(wide) > 5 + 2 * 9, "parameters_and_text_reach_the_module", done.stderr)
-    block, spared = place(MEMORY, "memory")[0], place(MEMORY, "memory", spared=["words"])[0]
+    # Parameters make a module anew, which must not forget it.
+    block, spared = (place(MEMORY, "memory", "BITS=8", spared=memories)[0] for memories in ([], ["words"]))
     check([cells_of(folder, "SB_RAM") for folder in (block, spared)] == [1, 0] and flip_flops(spared) >= flip_flops(block) + 64 * 8,
           "a_memory_in_flip_flops", f"{flip_flops(block)} {flip_flops(spared)}")
     folder, done = place(MEMORY, "memory", spared=["nothing"])
