@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One function a paging operation: what the argument struct says for an allocation of ours. Room in the pager's line is
 // reserved by the caller (ferry_vm_pieces), so none of them can fail.
+#include "vidmm/base/least.h"
 #include "vidmm/memory/memory.h"
 #include "vidmm/space/plan.h"
 
@@ -159,11 +160,6 @@ void ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_alloc
 // A step of a move over the allocation's own place costs about as much as bringing so many bytes out and in again.
 #define LEAST_STEP (FERRY_VM_PLAN_LEAST_STEP * PAGE_SIZE)
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 // Over its own place a move is one that cannot be run again from where it began, as it must be when a reset aborts it
 // half-way: its source is not there any more. So it goes in steps as long as it is wide, each a transfer of its own
 // that leaves its own source alone; the pager puts a step into another buffer than the one whose source it overwrites.
@@ -173,7 +169,7 @@ static void move_in_steps(struct ferry_vm_memory *memory, struct ferry_vm_alloca
 {
     uint64_t bytes = ferry_vm_bytes(allocation);
     for (uint64_t done = 0; done < bytes; done += step)
-        transfer(memory, allocation, whole, done, least(step, bytes - done), piece);
+        transfer(memory, allocation, whole, done, ferry_vm_least(step, bytes - done), piece);
     memory->core->statistics.bytes_moved += bytes;
     allocation->device->process->statistics.bytes_moved += bytes;
 }
@@ -210,7 +206,7 @@ static uint64_t step_of(const struct ferry_vm_allocation *allocation, uint64_t f
 // What one packet cannot copy is cut too.
 static uint64_t piece_of_move(const struct ferry_vm_memory *memory)
 {
-    return memory->sub_transfer_bytes != 0 ? least(memory->sub_transfer_bytes, LONGEST_MOVE) : LONGEST_MOVE;
+    return memory->sub_transfer_bytes != 0 ? ferry_vm_least(memory->sub_transfer_bytes, LONGEST_MOVE) : LONGEST_MOVE;
 }
 
 bool ferry_vm_move_by_backing(const struct ferry_vm_allocation *allocation, uint64_t from, uint64_t to)

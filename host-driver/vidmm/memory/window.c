@@ -8,6 +8,7 @@
 // taken twice; at the end everything that was built is waited for. So where a buffer is executed a second time, after a
 // fault or a reset, its steps meet no entry that a later chunk has left in its place. And then nobody knows what is
 // still remembered of the window: before the next chunk all of it is taken away and forgotten, and that is waited for.
+#include "vidmm/base/least.h"
 #include "vidmm/memory/virtual_internal.h"
 
 #define MEGABYTE     (UINT64_C(1) << 20)
@@ -123,11 +124,6 @@ void ferry_vm_window_queue(struct ferry_vm_memory *memory, struct ferry_vm_alloc
 // Of a chunk, and before it when nobody knows what the window leads to.
 enum phase { BEGIN, CLEAN, CLEAN_FORGET, CLEANED, SHOW, WORK, HIDE, FORGET };
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static HANDLE allocation_of(const struct ferry_vm_operation *operation)
 {
     const DXGKARG_BUILDPAGINGBUFFER *a = &operation->argument;
@@ -211,7 +207,7 @@ static void work(const struct ferry_vm_memory *memory, const struct ferry_vm_ope
 // Addresses for the next chunk. False: not before everything that is built is over.
 static bool take_addresses(struct ferry_vm_memory *memory, struct ferry_vm_steps *s)
 {
-    s->chunk = least(s->pages - s->done, memory->window->pages / s->side_count);
+    s->chunk = ferry_vm_least(s->pages - s->done, memory->window->pages / s->side_count);
     uint64_t need = s->chunk * s->side_count;
     if (memory->sched->addresses_unknown || memory->window_next + need > memory->window->pages) {
         if (!ferry_vm_paging_idle(memory->sched))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ferry/error.h"
+#include "vidmm/base/least.h"
 #include "vidmm/space/address_internal.h"
 
 void ferry_vm_batch_begin(struct ferry_vm_batch *batch, struct ferry_vm_address_space *space)
@@ -211,11 +212,6 @@ static bool is_so(struct ferry_vm_batch *batch, const struct ferry_vm_part *part
     return true;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 // What of the parts is not so already. What is mapped alike stays as it is: it is there all the time, for jobs of every
 // queue. What is only reserved in pieces becomes one again, as long as a part meets several of them.
 static bool find_difference(struct ferry_vm_batch *batch)
@@ -231,7 +227,7 @@ static bool find_difference(struct ferry_vm_batch *batch)
             const struct ferry_vm_range *range = ferry_vm_address_find(batch->space, at);
             uint64_t there = range->first + range->pages;
 
-            to = part->owner ? least(there, end_of(part)) : end_of(part);
+            to = part->owner ? ferry_vm_least(there, end_of(part)) : end_of(part);
             struct ferry_vm_part piece = piece_of(part, at, to);
             bool differs = to > there || !is_so(batch, &piece, range);
             if (!room(list, 1))
