@@ -197,6 +197,30 @@ void ferry_vm_alternate_to_backing(struct ferry_vm_allocation *allocation);
 /// Cached pages change hands between CPU and a segment that does not snoop (R121, R123).
 void ferry_vm_cache_handover(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
 
+// ---- virtual_entries.c ----
+/// The allocation's addresses lead to its place, which begins at this page, from now on; or nowhere, before it leaves
+/// it. Operations are reserved before: most().
+void ferry_vm_virtual_show(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t page);
+void ferry_vm_virtual_hide(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+size_t ferry_vm_virtual_most(const struct ferry_vm_allocation *allocation);
+/// Operations that a job of this node has to stand behind besides `shown`, when it names the allocation: what shows it
+/// where an update has mapped it, and stands behind a job that is over or of that node. So it does not wait for a job
+/// that it is not behind itself. Writes to `numbers` at most late_most().
+size_t ferry_vm_virtual_late(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
+                             uint32_t node, uint64_t *numbers);
+size_t ferry_vm_virtual_late_most(const struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+// Operations on the tables of a space, on behalf of this allocation; room for them is reserved.
+void ferry_vm_virtual_write(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                            struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece, DXGK_PTE entry,
+                            struct ferry_vm_span reads, enum ferry_vm_change change);
+/// end 0: the whole space, whose root the device learns by it.
+void ferry_vm_virtual_flush(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                            struct ferry_vm_allocation *allocation, uint64_t first, uint64_t end,
+                            struct ferry_vm_span reads, bool waits);
+/// The tables that came about with a mapping (ferry_vm_address_fresh).
+void ferry_vm_virtual_begin_tables(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                                   struct ferry_vm_allocation *allocation);
+
 // ---- virtual.c ----
 /// An address space for the program, where there are any. Errors: NO_VIDEO_MEMORY (the device has no more of them),
 /// NO_HOST_MEMORY.
@@ -209,11 +233,6 @@ void ferry_vm_virtual_release_all(struct ferry_vm_process *process);
 int ferry_vm_virtual_leave(struct ferry_vm_memory *memory, struct ferry_vm_process *process, uint64_t *number);
 /// The miniport's handle of the program; NULL without a space.
 HANDLE ferry_vm_virtual_handle(const struct ferry_vm_process *process);
-/// The allocation's addresses lead to its place, which begins at this page, from now on; or nowhere, before it leaves
-/// it. Operations are reserved before: most().
-void ferry_vm_virtual_show(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t page);
-void ferry_vm_virtual_hide(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-size_t ferry_vm_virtual_most(const struct ferry_vm_allocation *allocation);
 /// What is to be mapped of an allocation, and where. each_instance: the whole of it, to be written; each instance that
 /// comes about has a range of its own then.
 struct ferry_vm_view {
@@ -238,30 +257,13 @@ const struct ferry_vm_range *ferry_vm_virtual_own(const struct ferry_vm_allocati
 bool ferry_vm_virtual_renamable(const struct ferry_vm_allocation *instance);
 /// Errors: NO_HOST_MEMORY; the range is as it was.
 int ferry_vm_virtual_unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range);
-/// Operations that a job of this node has to stand behind besides `shown`, when it names the allocation: what shows it
-/// where an update has mapped it, and stands behind a job that is over or of that node. So it does not wait for a job
-/// that it is not behind itself. Writes to `numbers` at most late_most().
-size_t ferry_vm_virtual_late(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
-                             uint32_t node, uint64_t *numbers);
-size_t ferry_vm_virtual_late_most(const struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// All of its ranges; room for so many operations is reserved.
 void ferry_vm_virtual_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
 size_t ferry_vm_virtual_take_away_most(const struct ferry_vm_allocation *instance);
 int ferry_vm_virtual_unmap_all(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// Without a word to the GPU, which is told nothing any more.
 void ferry_vm_virtual_drop(struct ferry_vm_allocation *allocation);
-// Operations on the tables of a space, on behalf of this allocation; room for them is reserved.
-void ferry_vm_virtual_write(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
-                            struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece, DXGK_PTE entry,
-                            struct ferry_vm_span reads, enum ferry_vm_change change);
-/// end 0: the whole space, whose root the device learns by it.
-void ferry_vm_virtual_flush(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
-                            struct ferry_vm_allocation *allocation, uint64_t first, uint64_t end,
-                            struct ferry_vm_span reads, bool waits);
-/// The tables that came about with a mapping (ferry_vm_address_fresh).
-void ferry_vm_virtual_begin_tables(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
-                                   struct ferry_vm_allocation *allocation);
-/// Operations that they take at most, and that as many take which such a mapping leaves.
+/// Operations that the tables take which a mapping of so many pages brings about, at most, or those that it leaves.
 size_t ferry_vm_virtual_tables_most(uint64_t pages);
 
 // ---- virtual_update.c ----

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files about GPU virtual addresses share: entries of one mapping, written and taken away (virtual.c), for
-// updates of many (virtual_update.c).
+// What the files about GPU virtual addresses share: entries of one mapping, written and taken away
+// (virtual_entries.c), for who maps one (virtual.c), updates many (virtual_update.c), or has content moved by addresses
+// (window.c).
 #ifndef FERRY_VIDMM_MEMORY_VIRTUAL_INTERNAL_H
 #define FERRY_VIDMM_MEMORY_VIRTUAL_INTERNAL_H
 
 #include "vidmm/memory/memory.h"
 
+/// The address space that the allocation's program has; NULL: none.
+static inline struct ferry_vm_virtual *ferry_vm_virtual_of(const struct ferry_vm_allocation *allocation)
+{
+    return allocation->device->process->space;
+}
 /// Of what has a place: it is in an aperture, and is reached in the pages of its backing store, which lie anywhere.
 bool ferry_vm_virtual_scattered(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
 /// All of its place, which begins at this page.
@@ -31,6 +37,9 @@ DXGKARG_BUILDPAGINGBUFFER ferry_vm_virtual_forgetting(const struct ferry_vm_memo
 /// The range leads to the allocation's place, which begins at this page, once the job is over that it stands behind.
 void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
                                  struct ferry_vm_range *range, uint64_t page);
+/// It leads nowhere, before the allocation leaves its place or the range is unmapped.
+void ferry_vm_virtual_hide_range(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                                 const struct ferry_vm_range *range);
 /// Operations that show_range() queues at most, and taking all of it away.
 size_t ferry_vm_virtual_range_most(uint64_t pages);
 /// Into the list of the allocation's mappings, and out of it.

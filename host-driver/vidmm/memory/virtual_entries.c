@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the device is told of GPU virtual addresses: operations of the pager's line that write page tables and have them
+// forgotten, and those of an allocation whose content comes, goes or moves.
+//
+// Operations on one program's tables have one subject, and keep their order where they are about the same addresses, or
+// the same allocation and no update's (virtual_update.c). What was not valid is written without waiting for anybody:
+// the device remembers nothing of it. What was valid is taken away once the jobs that name the allocation are over, and
+// before the flush is over nobody else gets the place: both operations name it as what they read, so whoever writes
+// there comes behind them. A job that reaches what it does not name meets a page that is not there, and never another
+// program's content.
+#include <string.h>
+
+#include "vidmm/memory/virtual_internal.h"
+
+static const DXGK_PTE nothing;
+
+// ---- Operations on tables ----
+
+static struct ferry_vm_span span_of(struct ferry_vm_memory *memory, uint32_t id, uint64_t page, uint64_t pages)
+{
+    uint64_t first = ferry_vm_segment_by_id(memory, id)->base + page * PAGE_SIZE;
+    return (struct ferry_vm_span){id, first, first + pages * PAGE_SIZE};
+}
+
+// It is what the next operation of the space is about. waits: for the allocation's jobs.
+static void set_subject(struct ferry_vm_virtual *space, const struct ferry_vm_allocation *allocation, bool waits)
+{
+    space->subject.handle = allocation->subject.handle;
+    space->subject.instance = allocation->subject.instance;
+    space->subject.device = allocation->device;
+    memset(space->subject.last_fence, 0, sizeof(space->subject.last_fence));
+    if (waits)
+        memcpy(space->subject.last_fence, allocation->subject.last_fence, sizeof(space->subject.last_fence));
+    if (space->after > space->subject.last_fence[space->after_node])
+        space->subject.last_fence[space->after_node] = space->after;
+    space->subject.late = ferry_vm_late(space->after_node, space->after);
+}
+
+void ferry_vm_virtual_behind(const struct ferry_vm_memory *memory, struct ferry_vm_virtual *space, uint32_t node,
+                             uint64_t job)
+{
+    space->after_node = node;
+    space->after = ferry_vm_reached(memory->sched, node, job) ? 0 : job;
+}
+
+static void queue(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                  struct ferry_vm_allocation *allocation, const DXGKARG_BUILDPAGINGBUFFER *argument, DXGK_PTE entry,
+                  struct ferry_vm_span reads, bool waits)
+{
+    set_subject(space, allocation, waits);
+    ferry_vm_queue_table_operation(memory->sched, argument, &space->subject, entry, reads);
+}
+
+// Told of a program's own addresses, and of entries that lead to pages or did.
+static void tell(struct ferry_vm_memory *memory, const struct ferry_vm_virtual *space,
+                 const struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece, DXGK_PTE entry,
+                 enum ferry_vm_change change)
+{
+    bool mapped = change == FERRY_VM_SHOW && entry.Valid && (piece->table->level == 0 || entry.LargePage);
+    if (space != ferry_vm_virtual_of(allocation) || (!mapped && change != FERRY_VM_HIDE))
+        return;
+    uint64_t each = piece->table->level != 0 ? FERRY_VM_LARGE_PAGES : piece->group ? FERRY_VM_GROUP_PAGES : 1;
+    ferry_vm_emit(memory->core, (struct ferry_vidmm_event){
+                                    .kind = mapped ? FERRY_VIDMM_EVENT_MAPPED : FERRY_VIDMM_EVENT_UNMAPPED,
+                                    .allocation = allocation->subject.handle,
+                                    .process = allocation->device->process->handle,
+                                    .segment = allocation->segment,
+                                    .offset = piece->first * PAGE_SIZE,
+                                    .bytes = piece->count * each * PAGE_SIZE,
+                                    .value = each * PAGE_SIZE,
+                                });
+}
+
+DXGKARG_BUILDPAGINGBUFFER ferry_vm_virtual_entries(const struct ferry_vm_memory *memory,
+                                                   const struct ferry_vm_virtual *space, HANDLE allocation,
+                                                   const struct ferry_vm_piece *piece, DXGK_PTE entry,
+                                                   enum ferry_vm_change change)
+{
+    DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE};
+    DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *u = &argument.UpdatePageTable;
+    u->PageTableLevel = piece->table->level;
+    u->hAllocation = entry.Valid && piece->table->level == 0 ? allocation : NULL;
+    u->PageTableAddress.GpuPhysical.SegmentId = memory->table_segment;
+    u->PageTableAddress.GpuPhysical.SegmentOffset = piece->table->page * PAGE_SIZE;
+    u->StartIndex = piece->index;
+    u->NumPageTableEntries = piece->count;
+    u->Flags.Repeat = !entry.Valid;
+    u->Flags.InitialUpdate = change == FERRY_VM_BEGIN;
+    u->Flags.Use64KBPages = piece->group;
+    u->hProcess = space->miniport;
+    u->UpdateMode = DXGK_PAGETABLEUPDATE_GPU_PHYSICAL;
+    u->FirstPteVirtualAddress = piece->first * PAGE_SIZE;
+    return argument;
+}
+
+void ferry_vm_virtual_write(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                            struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece, DXGK_PTE entry,
+                            struct ferry_vm_span reads, enum ferry_vm_change change)
+{
+    DXGKARG_BUILDPAGINGBUFFER argument =
+        ferry_vm_virtual_entries(memory, space, allocation->miniport, piece, entry, change);
+    queue(memory, space, allocation, &argument, entry, reads, change == FERRY_VM_HIDE);
+    tell(memory, space, allocation, piece, entry, change);
+}
+
+DXGK_PTE ferry_vm_virtual_table_pte(const struct ferry_vm_memory *memory, const struct ferry_vm_table *table)
+{
+    return (DXGK_PTE){.Valid = 1, .Segment = memory->table_segment & 0x1F, .PageTableAddress = table->page};
+}
+
+DXGKARG_BUILDPAGINGBUFFER ferry_vm_virtual_forgetting(const struct ferry_vm_memory *memory,
+                                                      const struct ferry_vm_virtual *space, uint64_t first,
+                                                      uint64_t end)
+{
+    DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_FLUSH_TLB};
+    argument.FlushTlb.RootPageTableAddress.SegmentId = memory->table_segment;
+    argument.FlushTlb.RootPageTableAddress.SegmentOffset = space->addresses.root->page * PAGE_SIZE;
+    argument.FlushTlb.hProcess = space->miniport;
+    argument.FlushTlb.StartVirtualAddress = first * PAGE_SIZE;
+    argument.FlushTlb.EndVirtualAddress = end * PAGE_SIZE;
+    return argument;
+}
+
+// end 0: the whole space, whose root the device learns by it.
+void ferry_vm_virtual_flush(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                            struct ferry_vm_allocation *allocation, uint64_t first, uint64_t end,
+                            struct ferry_vm_span reads, bool waits)
+{
+    DXGKARG_BUILDPAGINGBUFFER argument = ferry_vm_virtual_forgetting(memory, space, first, end);
+    queue(memory, space, allocation, &argument, nothing, reads, waits);
+}
+
+// The entry of the table above that leads to it.
+static struct ferry_vm_piece entry_above(const struct ferry_vm_table *table)
+{
+    return (struct ferry_vm_piece){.table = table->parent,
+                                   .first = table->first,
+                                   .index = (uint32_t)(table->first >> (9 * (table->level + 1)) & 511),
+                                   .count = 1};
+}
+
+void ferry_vm_virtual_begin_tables(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                                   struct ferry_vm_allocation *allocation)
+{
+    const struct ferry_vm_span none = {0};
+    for (struct ferry_vm_table *table; (table = ferry_vm_address_fresh(&space->addresses));) {
+        struct ferry_vm_piece all = {.table = table, .first = table->first, .count = FERRY_VM_TABLE_ENTRIES};
+        ferry_vm_virtual_write(memory, space, allocation, &all, nothing, none, FERRY_VM_BEGIN);
+        if (table->parent) {
+            all = entry_above(table);
+            ferry_vm_virtual_write(memory, space, allocation, &all, ferry_vm_virtual_table_pte(memory, table), none,
+                                   FERRY_VM_SHOW);
+        } else {
+            ferry_vm_virtual_flush(memory, space, allocation, 0, 0, none, false);
+        }
+    }
+}
+
+// Tables that nothing is mapped under any more: out of the one above, forgotten, and then another's.
+void ferry_vm_virtual_end_tables(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first,
+                                 uint64_t pages)
+{
+    struct ferry_vm_address_space *addresses = &ferry_vm_virtual_of(allocation)->addresses;
+    for (struct ferry_vm_table *table; (table = ferry_vm_address_shrink(addresses, first, pages));) {
+        struct ferry_vm_piece above = entry_above(table);
+        struct ferry_vm_span reads = span_of(memory, memory->table_segment, table->page, 1);
+        uint64_t under = UINT64_C(1) << (9 * (table->level + 1));
+        ferry_vm_virtual_write(memory, ferry_vm_virtual_of(allocation), allocation, &above, nothing, reads,
+                               FERRY_VM_SHOW);
+        ferry_vm_virtual_flush(memory, ferry_vm_virtual_of(allocation), allocation, table->first, table->first + under,
+                               reads, false);
+        ferry_vm_table_free(addresses, table);
+    }
+}
+
+// ---- Content comes and goes ----
+
+// What is in an aperture is reached in the pages of its backing store themselves, which lie anywhere.
+bool ferry_vm_virtual_scattered(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
+{
+    return ferry_vm_segment_by_id(memory, allocation->segment)->aperture;
+}
+
+// As the pager's line counts: an aperture's places from 0, a memory segment's from its base. Who unmaps an aperture's
+// comes behind whoever reads it, and who gives the pages away comes behind the unmapping.
+struct ferry_vm_span ferry_vm_virtual_place(struct ferry_vm_memory *memory,
+                                            const struct ferry_vm_allocation *allocation, uint64_t page)
+{
+    uint64_t first = page * PAGE_SIZE;
+    if (!ferry_vm_virtual_scattered(memory, allocation))
+        first += ferry_vm_segment_by_id(memory, allocation->segment)->base;
+    return (struct ferry_vm_span){allocation->segment, first, first + ferry_vm_bytes(allocation)};
+}
+
+DXGK_PTE ferry_vm_virtual_page_pte(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
+                                   const struct ferry_vm_range *range, const struct ferry_vm_piece *piece,
+                                   uint64_t place)
+{
+    DXGK_PTE entry = {.Valid = 1, .ReadOnly = range->read_only};
+    if (ferry_vm_virtual_scattered(memory, allocation)) {
+        entry.CacheCoherent = allocation->coherent;
+    } else {
+        entry.Segment = allocation->segment;
+        entry.LargePage = piece->table->level != 0;
+        entry.PageAddress = place;
+    }
+    return entry;
+}
+
+void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                                 struct ferry_vm_range *range, uint64_t page)
+{
+    const struct ferry_vm_address_space *addresses = &ferry_vm_virtual_of(allocation)->addresses;
+    uint64_t end = range->first + range->pages, place = page + range->offset - range->first;
+    struct ferry_vm_span reads = ferry_vm_virtual_place(memory, allocation, page);
+    struct ferry_vm_piece piece;
+    bool large = false, scattered = ferry_vm_virtual_scattered(memory, allocation);
+    ferry_vm_virtual_behind(memory, ferry_vm_virtual_of(allocation), range->after_node, range->after);
+    range->shown_first = memory->sched->queued + 1;
+    range->cut = false;
+    for (uint64_t at = range->first; at < end; at += piece.pages) {
+        ferry_vm_address_piece(addresses, at, end, place + at, scattered, &piece);
+        DXGK_PTE entry = ferry_vm_virtual_page_pte(memory, allocation, range, &piece, place + at);
+        large |= piece.table->level != 0;
+        ferry_vm_virtual_write(memory, ferry_vm_virtual_of(allocation), allocation, &piece, entry, reads,
+                               FERRY_VM_SHOW);
+        if (scattered)
+            ferry_vm_lead_to_pages(memory->sched, allocation->backing, range->offset + at - range->first);
+    }
+    // The table that stood in a large page's place was valid.
+    if (large)
+        ferry_vm_virtual_flush(memory, ferry_vm_virtual_of(allocation), allocation, range->first, end, reads, false);
+    range->shown = memory->sched->queued;
+    range->after = ferry_vm_virtual_of(allocation)->after;
+    ferry_vm_virtual_of(allocation)->after = 0;
+}
+
+void ferry_vm_virtual_hide_range(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                                 const struct ferry_vm_range *range)
+{
+    const struct ferry_vm_address_space *addresses = &ferry_vm_virtual_of(allocation)->addresses;
+    uint64_t page = allocation->block->first;
+    uint64_t end = range->first + range->pages, place = page + range->offset - range->first;
+    struct ferry_vm_span reads = ferry_vm_virtual_place(memory, allocation, page);
+    struct ferry_vm_piece piece;
+    bool scattered = ferry_vm_virtual_scattered(memory, allocation);
+    bool never_shown = !range->cut && ferry_vm_called_off(memory->sched, range->shown_first, range->shown);
+    for (uint64_t at = range->first; at < end; at += piece.pages) {
+        ferry_vm_address_piece(addresses, at, end, place + at, scattered, &piece);
+        if (never_shown) {
+            tell(memory, ferry_vm_virtual_of(allocation), allocation, &piece, nothing, FERRY_VM_HIDE);
+            continue;
+        }
+        // Of a large page the table stands in its place again, in which nothing is valid.
+        bool large = piece.table->level != 0;
+        DXGK_PTE entry = large ? ferry_vm_virtual_table_pte(memory, ferry_vm_address_table(addresses, at, 0)) : nothing;
+        ferry_vm_virtual_write(memory, ferry_vm_virtual_of(allocation), allocation, &piece, entry, reads,
+                               FERRY_VM_HIDE);
+    }
+    if (never_shown)
+        return;
+    ferry_vm_virtual_flush(memory, ferry_vm_virtual_of(allocation), allocation, range->first, end, reads, true);
+    // Later jobs do not find it there any more.
+    allocation->shown = memory->sched->queued;
+}
+
+void ferry_vm_virtual_show(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t page)
+{
+    // For jobs that name it. Its content may come and go meanwhile, so this is not the newest that is to be waited for
+    // by whoever wants that.
+    for (struct ferry_vm_range *range = allocation->mappings; range; range = range->of_owner) {
+        ferry_vm_virtual_show_range(memory, allocation, range, page);
+        if (range->after == 0)
+            allocation->shown = range->shown;
+    }
+}
+
+void ferry_vm_virtual_hide(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    if (!allocation->block)
+        return;
+    ferry_vm_leave_early(memory->sched, &allocation->subject);
+    for (const struct ferry_vm_range *range = allocation->mappings; range; range = range->of_owner)
+        ferry_vm_virtual_hide_range(memory, allocation, range);
+}
+
+// What it stands behind, or has to be waited for.
+static bool is_late(const struct ferry_vm_memory *memory, const struct ferry_vm_range *range)
+{
+    return range->after != 0 && !(ferry_vm_reached(memory->sched, range->after_node, range->after) &&
+                                  ferry_vm_operation_over(memory->sched, range->shown));
+}
+
+size_t ferry_vm_virtual_late_most(const struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    size_t most = 0;
+    for (const struct ferry_vm_range *range = allocation->mappings; range && allocation->late; range = range->of_owner)
+        most += is_late(memory, range);
+    allocation->late = most > 0;
+    return most;
+}
+
+size_t ferry_vm_virtual_late(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
+                             uint32_t node, uint64_t *numbers)
+{
+    size_t count = 0;
+    const struct ferry_vm_range *last = NULL;
+    for (const struct ferry_vm_range *range = allocation->mappings; range && allocation->late;
+         range = range->of_owner) {
+        bool behind = range->after_node == node || ferry_vm_reached(memory->sched, range->after_node, range->after);
+        if (range->after == 0 || !behind || ferry_vm_operation_over(memory->sched, range->shown))
+            continue;
+        // Those of one update keep their order.
+        bool more = !last || last->after != range->after || last->after_node != range->after_node;
+        if (more || range->shown > numbers[count - 1])
+            numbers[more ? count++ : count - 1] = range->shown;
+        last = range;
+    }
+    return count;
+}
+
+size_t ferry_vm_virtual_range_most(uint64_t pages)
+{
+    return ferry_vm_address_most_pieces(pages) + 1;
+}
+
+size_t ferry_vm_virtual_most(const struct ferry_vm_allocation *allocation)
+{
+    size_t most = 0;
+    for (const struct ferry_vm_range *range = allocation->mappings; range; range = range->of_owner)
+        most += ferry_vm_virtual_range_most(range->pages);
+    return most;
+}
