@@ -16,9 +16,9 @@
 #include "link/problem.h"
 #include "link/root_complex.h"
 
-#define ANSWER_SECONDS  10.0 // For a hello; whoever listens and says nothing is no device.
+#define ANSWER_SECONDS  10.0 // For a hello; whoever listens and says nothing is no device. A slow line gets more.
 #define END_SECONDS     2.0  // Without a sign of life, for what is still to be sent at the end.
-#define DEAD_SECONDS    20.0 // Without one, while one is due.
+#define DEAD_SECONDS    20.0 // Without one, while one is due. A slow line gets more.
 #define CYCLES_A_SECOND 1e5  // Of silence, where the device has no clock that could be read.
 #define SLICE           10   // Milliseconds between two looks at the time.
 // Between two bursts of bytes: an adapter's driver keeps them back for up to 16 ms, a simulated device longer.
@@ -40,6 +40,7 @@ struct framed {
     uint64_t cycles, before;           // The device's, and what they were when the session began.
     bool ran;
     double seconds;
+    double windows;       // Seconds that the line takes for what may be under way, there and back.
     double ticked, heard; // When the frames were last told the time, and were last not silent.
     double silence;       // Seconds of it so far,
     double silent_from;   // and from when on more is counted, if no byte comes.
@@ -148,7 +149,7 @@ static void tick(struct framed *framed)
     framed->ticked += ticks / 1000.0;
     if (ferry_frames_silent(&framed->frames) == 0 || !ferry_frames_open(&framed->frames)) {
         framed->heard = time;
-    } else if (time - framed->heard > DEAD_SECONDS) {
+    } else if (time - framed->heard > DEAD_SECONDS + 2 * framed->windows) {
         lose(framed, "it does not answer any more; was it reset, or has it no power?");
     }
 }
@@ -393,11 +394,12 @@ static int begin(struct framed *framed)
                                                 .contract_version = FERRY_CONTRACT_VERSION,
                                                 .session = session_number()};
     struct ferry_tunnel_hello answer;
-    const double end = now() + ANSWER_SECONDS;
     // A window there and one back, and what the system needs for it.
-    const uint64_t window = 2ull * FERRY_FRAMES_WINDOW * FERRY_FRAME_BYTES * 1000;
+    const double window = 2.0 * FERRY_FRAMES_WINDOW * FERRY_FRAME_BYTES;
     const uint32_t rate = framed->channel.bytes_per_second;
-    ferry_frames_start(&framed->frames, rate == 0 ? 0 : (uint32_t)(window / rate) + 100);
+    framed->windows = rate == 0 ? 0 : window / rate;
+    const double end = now() + ANSWER_SECONDS + framed->windows;
+    ferry_frames_start(&framed->frames, rate == 0 ? 0 : (uint32_t)(framed->windows * 1000) + 100);
     framed->ticked = framed->heard = now();
     ferry_frames_ask(&framed->frames, &question);
     while (!ferry_frames_hello(&framed->frames, &answer)) {

@@ -4,6 +4,7 @@
 #define FERRY_TOOLS_COMMANDS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /// Print what is reachable, how, and why not; `probe`: open each that is, and print who answers. `json` names a file
 /// for the same, or is NULL.
@@ -11,8 +12,8 @@ int ferry_list(bool probe, const char *json);
 /// Print what the back end says about itself; warn when the device says that it is for another board than `board` (NULL
 /// = any will do).
 int ferry_info(const char *backend, const char *board);
-/// Try the whole path in a few seconds; each check is printed. `board` as above.
-int ferry_selftest(const char *backend, const char *board);
+/// Try the whole path in a few seconds, with allocations of so many pages; each check is printed. `board` as above.
+int ferry_selftest(const char *backend, const char *board, uint64_t pages);
 struct ferry_adapter_info;
 /// That warning, and nothing else.
 void ferry_warn_of_board(const struct ferry_adapter_info *info, const char *board);

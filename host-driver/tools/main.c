@@ -157,10 +157,11 @@ static const char info_help[] =
     "--board.\n";
 
 static const char selftest_help[] =
-    "usage: ferry selftest [--backend NAME] [--board NAME]\n"
+    "usage: ferry selftest [--backend NAME] [--board NAME] [--pages N]\n"
     "\n"
     "Pages, copies, fills, resets and compares on the back end (sim, model, socket:ADDRESS, uart:PORT or\n"
     "pci[:ADDRESS]) with little video memory; prints each check and exits with 1 when one fails.\n"
+    "Its eight allocations have 25 pages each, or --pages (2 to 1000): a slow line has less to carry then.\n"
     "Warns when the device says that it is for another board than --board.\n";
 
 static const char fault_help[] =
@@ -387,12 +388,22 @@ static int with_backend(int (*command)(const char *backend), int count, char **a
     return status == FERRY_EXIT_OK ? command(backend) : status;
 }
 
-static int of_board(int (*command)(const char *backend, const char *board), int count, char **arguments)
+static int info(int count, char **arguments)
 {
     const char *backend = NULL, *board = NULL;
     const struct option table[] = {{"backend", TEXT, &backend, 0, 0}, {"board", TEXT, &board, 0, 0}, {0}};
     int status = read_options(count, arguments, table, NULL);
-    return status == FERRY_EXIT_OK ? command(backend, board) : status;
+    return status == FERRY_EXIT_OK ? ferry_info(backend, board) : status;
+}
+
+static int selftest(int count, char **arguments)
+{
+    const char *backend = NULL, *board = NULL;
+    uint64_t pages = 25;
+    const struct option table[] = {
+        {"backend", TEXT, &backend, 0, 0}, {"board", TEXT, &board, 0, 0}, {"pages", NUMBER, &pages, 2, 1000}, {0}};
+    int status = read_options(count, arguments, table, NULL);
+    return status == FERRY_EXIT_OK ? ferry_selftest(backend, board, pages) : status;
 }
 
 static int list(int count, char **arguments)
@@ -449,11 +460,11 @@ static int run(int count, char **arguments)
     } else if (strcmp(command, "info") == 0) {
         text = info_help;
         if (!help)
-            return of_board(ferry_info, count - 2, arguments + 2);
+            return info(count - 2, arguments + 2);
     } else if (strcmp(command, "selftest") == 0) {
         text = selftest_help;
         if (!help)
-            return of_board(ferry_selftest, count - 2, arguments + 2);
+            return selftest(count - 2, arguments + 2);
     } else if (strcmp(command, "fault") == 0) {
         text = fault_help;
         if (!help)

@@ -14,11 +14,12 @@
 #include "tools/tool.h"
 #include "tools/why.h"
 
-#define VIDEO_BYTES (512 * FERRY_KIB)
-#define COUNT       8u
-#define BYTES       (96 * 1024u + 40) // Eight of them are more than VIDEO_BYTES; the end is inside a page.
+#define PAGE  4096u
+#define COUNT 8u
 
 struct state {
+    uint64_t bytes; // Of each allocation; the end is inside a page. Eight of them are more than
+    uint64_t video; // bytes of video memory.
     struct ferry_adapter *adapter;
     struct ferry_device *device;
     struct ferry_queue *queue;
@@ -81,9 +82,10 @@ static bool run_job(struct state *state, unsigned first, unsigned second, bool c
     uint64_t fence;
     if (!call(state, ferry_make_resident_trim(state->device, &residency), "make resident"))
         return false;
-    bool good =
-        copy ? call(state, ferry_queue_copy(state->queue, named[0], 13, named[1], 3, BYTES - 29), "copy")
-             : call(state, ferry_queue_fill(state->queue, named[0], 5, BYTES - 11, 0x0123456789abcdef, 8), "fill");
+    bool good = copy
+                    ? call(state, ferry_queue_copy(state->queue, named[0], 13, named[1], 3, state->bytes - 29), "copy")
+                    : call(state, ferry_queue_fill(state->queue, named[0], 5, state->bytes - 11, 0x0123456789abcdef, 8),
+                           "fill");
     good = good && call(state, ferry_queue_submit(state->queue, &fence), "submit") &&
            call(state, ferry_queue_wait(state->queue, fence), "wait");
     return call(state, ferry_evict(state->device, &residency), "evict") && good;
@@ -92,7 +94,7 @@ static bool run_job(struct state *state, unsigned first, unsigned second, bool c
 static void check_open(struct state *state, const char *backend, const char *board)
 {
     struct ferry_adapter_options options = {
-        .size = sizeof options, .backend = backend, .video_memory_bytes = VIDEO_BYTES};
+        .size = sizeof options, .backend = backend, .video_memory_bytes = state->video};
     struct ferry_adapter_info info = {.size = sizeof info};
     int error = ferry_adapter_open(&options, &state->adapter);
     if (error < 0)
@@ -104,7 +106,7 @@ static void check_open(struct state *state, const char *backend, const char *boa
     ferry_warn_of_board(&info, board);
     state->before.size = sizeof state->before;
     ferry_adapter_statistics(state->adapter, &state->before);
-    check(state, info.video_memory_bytes == VIDEO_BYTES && info.contract_version != 0,
+    check(state, info.video_memory_bytes == state->video && info.contract_version != 0,
           "back end %s answers: contract %u.%u, firmware 0x%x runs", info.backend, info.contract_version >> 16,
           info.contract_version & 0xffff, info.firmware_version);
 }
@@ -114,10 +116,13 @@ static void check_initial_content(struct state *state)
     struct ferry_mismatch mismatch = {0};
     bool good = true;
     for (unsigned i = 0; i < COUNT && good; i++) {
-        struct ferry_allocation_options options = {
-            .size = sizeof options, .bytes = BYTES, .flags = FERRY_FLAG_CPU_VISIBLE, .fill_pattern = 0xa5000000 + i};
+        struct ferry_allocation_options options = {.size = sizeof options,
+                                                   .bytes = state->bytes,
+                                                   .flags = FERRY_FLAG_CPU_VISIBLE,
+                                                   .fill_pattern = 0xa5000000 + i};
         good = call(state, ferry_allocation_create(state->device, &options, &state->allocations[i]), "create") &&
-               compare(state, i, 0, BYTES, FERRY_CONTENT_PATTERN, options.fill_pattern * 0x100000001u, 0, &mismatch);
+               compare(state, i, 0, state->bytes, FERRY_CONTENT_PATTERN, options.fill_pattern * 0x100000001u, 0,
+                       &mismatch);
     }
     check(state, good && mismatch.bad == 0, "%u new allocations hold their fill pattern", COUNT);
 }
@@ -130,7 +135,7 @@ static void check_content_survives(struct state *state)
         void *address;
         good = call(state, ferry_lock(state->allocations[i], 0, &address), "lock");
         if (good) {
-            ferry_content_generate(FERRY_CONTENT_WRITTEN, i + 1, 0, address, BYTES);
+            ferry_content_generate(FERRY_CONTENT_WRITTEN, i + 1, 0, address, state->bytes);
             good = call(state, ferry_unlock(state->allocations[i]), "unlock");
         }
     }
@@ -146,11 +151,12 @@ static void check_content_survives(struct state *state)
         }
     }
     for (unsigned i = 0; i < COUNT && good; i++)
-        good = compare(state, i, 0, BYTES, FERRY_CONTENT_WRITTEN, i + 1, 0, &mismatch);
+        good = compare(state, i, 0, state->bytes, FERRY_CONTENT_WRITTEN, i + 1, 0, &mismatch);
     good = good && call(state, ferry_adapter_statistics(state->adapter, &after), "statistics");
     check(state, good && mismatch.bad == 0 && after.evictions > state->before.evictions,
-          "%u KiB paged through %u KiB of video memory keep every byte (%" PRIu64 " evictions, %" PRIu64 " bytes in)",
-          COUNT * BYTES / 1024, (unsigned)(VIDEO_BYTES / 1024), after.evictions - state->before.evictions,
+          "%" PRIu64 " KiB paged through %" PRIu64 " KiB of video memory keep every byte (%" PRIu64
+          " evictions, %" PRIu64 " bytes in)",
+          COUNT * state->bytes / 1024, state->video / 1024, after.evictions - state->before.evictions,
           after.bytes_in - state->before.bytes_in);
 }
 
@@ -158,16 +164,16 @@ static void check_copy_and_fill(struct state *state)
 {
     struct ferry_mismatch mismatch = {0};
     bool good = run_job(state, 0, 1, true) &&
-                compare(state, 0, 13, BYTES - 29, FERRY_CONTENT_WRITTEN, 2, 3, &mismatch) &&
+                compare(state, 0, 13, state->bytes - 29, FERRY_CONTENT_WRITTEN, 2, 3, &mismatch) &&
                 compare(state, 0, 0, 13, FERRY_CONTENT_WRITTEN, 1, 0, &mismatch) &&
-                compare(state, 0, BYTES - 16, 16, FERRY_CONTENT_WRITTEN, 1, BYTES - 16, &mismatch);
-    check(state, good && mismatch.bad == 0, "an unaligned GPU copy of %u bytes is right, and so are its neighbours",
-          BYTES - 29);
+                compare(state, 0, state->bytes - 16, 16, FERRY_CONTENT_WRITTEN, 1, state->bytes - 16, &mismatch);
+    check(state, good && mismatch.bad == 0,
+          "an unaligned GPU copy of %" PRIu64 " bytes is right, and so are its neighbours", state->bytes - 29);
     memset(&mismatch, 0, sizeof mismatch);
     good = run_job(state, 2, 2, false) &&
-           compare(state, 2, 5, BYTES - 11, FERRY_CONTENT_PATTERN, 0x0123456789abcdef, 0, &mismatch) &&
+           compare(state, 2, 5, state->bytes - 11, FERRY_CONTENT_PATTERN, 0x0123456789abcdef, 0, &mismatch) &&
            compare(state, 2, 0, 5, FERRY_CONTENT_WRITTEN, 3, 0, &mismatch) &&
-           compare(state, 2, BYTES - 6, 6, FERRY_CONTENT_WRITTEN, 3, BYTES - 6, &mismatch);
+           compare(state, 2, state->bytes - 6, 6, FERRY_CONTENT_WRITTEN, 3, state->bytes - 6, &mismatch);
     check(state, good && mismatch.bad == 0,
           "an unaligned GPU fill with an 8-byte pattern is right, and so are its neighbours");
 }
@@ -179,7 +185,7 @@ static void check_refusals(struct state *state)
         .size = sizeof residency, .allocations = state->allocations, .count = COUNT, .cant_trim_further = true};
     struct ferry_allocation *none = NULL;
     int size = ferry_allocation_create(state->device, &nothing, &none);
-    int range = ferry_queue_fill(state->queue, state->allocations[0], BYTES + 4096, 4096, 0, 1);
+    int range = ferry_queue_fill(state->queue, state->allocations[0], state->bytes + PAGE, PAGE, 0, 1);
     int room = ferry_make_resident(state->device, &residency);
     check(state, size == FERRY_ERROR_ARGUMENT && range == FERRY_ERROR_RANGE && room == FERRY_ERROR_NO_VIDEO_MEMORY,
           "what cannot be is refused by name: size 0 %s, a range too far %s, too much at once %s",
@@ -191,8 +197,8 @@ static void check_reset(struct state *state)
     struct ferry_mismatch mismatch = {0};
     bool good = call(state, ferry_adapter_reset_engine(state->adapter), "reset the engine") &&
                 run_job(state, 3, 4, true) &&
-                compare(state, 3, 13, BYTES - 29, FERRY_CONTENT_WRITTEN, 5, 3, &mismatch) &&
-                compare(state, 7, 0, BYTES, FERRY_CONTENT_WRITTEN, 8, 0, &mismatch);
+                compare(state, 3, 13, state->bytes - 29, FERRY_CONTENT_WRITTEN, 5, 3, &mismatch) &&
+                compare(state, 7, 0, state->bytes, FERRY_CONTENT_WRITTEN, 8, 0, &mismatch);
     check(state, good && mismatch.bad == 0, "after an engine reset the next job runs and nothing is lost");
 }
 
@@ -206,9 +212,10 @@ static void check_clean(struct state *state)
           after.faults - state->before.faults, after.unmapped_accesses, after.dummy_page_writes);
 }
 
-int ferry_selftest(const char *backend, const char *board)
+int ferry_selftest(const char *backend, const char *board, uint64_t pages)
 {
-    struct state state = {0};
+    // Room for five of the eight and an eighth of one.
+    struct state state = {.bytes = (pages - 1) * PAGE + 40, .video = (5 * pages + pages / 8) * PAGE};
     static void (*const checks[])(struct state *) = {
         check_initial_content, check_content_survives, check_copy_and_fill, check_refusals, check_reset, check_clean};
     check_open(&state, backend, board);

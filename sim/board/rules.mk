@@ -36,6 +36,14 @@ $(addprefix $(BUILD)/boards/,ulx3s-sim ulx3s-sim-fast ulx3s-usb-sim colorlight-i
 	$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(BOARD_SIM)/$(@F) -f Vboard.mk OPT_FAST=$(or $(BOARD_SIM_OPT),-O2) OPT_SLOW=-O1 \
 	    OPT_GLOBAL=-O2 CXX=$(CXX) VM_PARALLEL_BUILDS=0 $(abspath $@) && touch $@
 
+# Yosys's own models of the cells that it makes, but for those that say nothing (block RAM) or that Verilator cannot read (a pin that asks
+# whether its driver is there): sim/board/ecp5 has them.
+YOSYS_DATA = $(dir $(realpath $(shell command -v $(YOSYS))))../share/yosys
+ECP5_CELLS := $(BUILD)/boards/ecp5_cells.v
+$(ECP5_CELLS): sim/board/rules.mk $(TOOLS)
+	@mkdir -p $(@D)
+	sed -e '/^module TRELLIS_IO/,/^endmodule/d' -e '/^module DP16KD/,/^endmodule/d' $(YOSYS_DATA)/ecp5/cells_sim.v > $@
+
 # What the packaged generator writes for a board, by the board's own Makefile.
 BOARD_MAKES := $(wildcard boards/*/litedram.yml boards/*/Makefile) boards/memory.py boards/common.mk boards/requirements.txt
 $(BUILD)/boards/ulx3s-85f/litedram_core.v: $(BOARD_MAKES)

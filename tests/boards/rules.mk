@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Boards without a board: `boards_chip` is the memory chip's model and whether it sees mistakes, `boards_memory` a board's memory from
+# Boards without a board: `boards_chip` is the memory chip's model and whether it sees mistakes, `boards_block_ram` the model of ECP5's
+# block RAM, for netlists, against what Yosys makes block RAMs of, `boards_memory` a board's memory from
 # the device's port on, `boards_block_memory` the one of block RAM, `boards_make` what people type, `boards_ulx3s` all that is
 # flashed, at its pins, in short, `boards_ulx3s_usb` the same with the host on USB, `boards_colorlight` the Colorlight i5.
 # `make test-boards` runs the self test there at the rate that is flashed: an hour and more.
@@ -10,12 +11,25 @@ BOARDS_SIMULATED := --timing --timescale 1ns/1ns -Wall -Wno-BLKSEQ --noassert --
 BOARDS_MEMORY := $(BUILD)/boards/ulx3s-85f/litedram_core.v
 BOARDS_MEMORY_V := $(wildcard rtl/board/*.v rtl/fabric/*.v sim/board/*.v sim/board/ecp5/*.v)
 
-TEST_PROGRAMS += $(addprefix $(BUILD)/tests/boards_,chip block_memory memory memory_whole make ulx3s ulx3s_usb colorlight)
+TEST_PROGRAMS += $(addprefix $(BUILD)/tests/boards_,chip block_ram block_memory memory memory_whole make ulx3s ulx3s_usb colorlight)
 
 $(BUILD)/tests/boards_chip: tests/boards/chip_test.v sim/board/sdram_chip.v
 	@mkdir -p $(@D)
 	iverilog -g2012 -Wall -s chip_test -o $@.vvp $(filter %.v,$^)
 	@printf '#!/bin/sh\nvvp -N $@.vvp | tee $@.out\ngrep -q " 0 failed$$" $@.out\n' > $@ && chmod +x $@
+
+# Words of content for each width; Yosys reads them, and so does the source.
+BLOCK_RAM := $(BUILD)/boards/block_ram
+BLOCK_RAM_WORDS := 1:16384 2:8192 4:4096 9:2048 18:1024
+$(BUILD)/tests/boards_block_ram: $(addprefix tests/boards/block_ram_,test.v shapes.v) sim/board/ecp5/DP16KD.v $(ECP5_CELLS)
+	@mkdir -p $(@D) $(BLOCK_RAM)
+	for words in $(BLOCK_RAM_WORDS); do awk -v bits=$${words%:*} -v count=$${words#*:} \
+	    'BEGIN { srand(1); while (count-- > 0) printf "%x\n", int(rand() * 2 ^ bits) }' > $(BLOCK_RAM)/$${words%:*}.hex; done
+	cd $(BLOCK_RAM) && $(YOSYS) -q -p 'read_verilog $(abspath $(word 2,$^)); synth_ecp5 -top shapes; rename shapes shapes_netlist' \
+	    -p 'select -assert-count 11 t:DP16KD; write_verilog -noattr netlist.v'
+	iverilog -g2012 -DNO_INCLUDES -s block_ram_test -o $@.vvp $(filter %.v,$^) $(BLOCK_RAM)/netlist.v
+	@printf '#!/bin/sh\ncd $(BLOCK_RAM) && vvp -N $(abspath $@).vvp $${FERRY_SEED:++seed=$$FERRY_SEED} > $(abspath $@).out; cat $(abspath $@).out\n\
+	grep -q " 0 failed$$" $(abspath $@).out\n' > $@ && chmod +x $@
 
 # The ULX3S's memory, and one of 32 bits whose data masks are tied.
 BOARDS_MEMORY_memory = 25 $(BOARDS_MEMORY)

@@ -135,9 +135,22 @@ def others():
              ("answers_of_a_session_before", 4, ["TIMEOUT"], lambda session: frames.hello(session - 1, what=1)))
     ways = [(name, code, words, subprocess.Popen([FERRY, "info", "--backend", f"uart:{peer(says)}"], stdout=subprocess.PIPE,
                                                 stderr=subprocess.PIPE, text=True)) for name, code, words, says in cases]
+    # 1,200 baud take more than a minute for what may be under way there and back: an answer after fifteen seconds is one, and
+    # half a minute in which nothing comes is no death.
+    late = lambda session: (time.sleep(15), frames.hello(session, newer, 1 | frames.REFUSED_CONTRACT << 8))[1]
+    silent = lambda session: frames.hello(session, frames.VERSION, 1 | frames.ACCEPTED << 8)
+    slow, quiet = (subprocess.Popen([FERRY, "info", "--backend", f"uart:{peer(says)}@1200"], stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True) for says in (late, silent))
+    begun = time.monotonic()
+    ways.append(("a_slow_line_has_time_to_answer", 4, ["CONTRACT", "has contract"], slow))
     for name, code, words, process in ways:
         _, said = process.communicate(timeout=300)
         refused(name, subprocess.CompletedProcess([], process.returncode, "", said), code, words)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        quiet.wait(timeout=max(0.0, begun + 35 - time.monotonic()))
+    check(quiet.poll() is None, "nor_is_it_dead_so_soon", quiet.poll())
+    quiet.kill()
+    quiet.communicate()
 
 
 def used(process):

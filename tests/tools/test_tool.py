@@ -126,6 +126,12 @@ def command_line():
     check(done.returncode == 0 and "contract           1.0" in done.stdout and "video memory" in done.stdout, "info", done.stdout)
     done = run("selftest")
     check(done.returncode == 0 and done.stdout.endswith("8 passed, 0 failed\n"), "selftest", done.stdout)
+    done = run("selftest", "--pages", "2")
+    check(done.returncode == 0 and "32 KiB paged through 40 KiB" in done.stdout and done.stdout.endswith("8 passed, 0 failed\n"),
+          "selftest_of_two_pages", done.stdout)
+    expect("selftest_of_one_page", 2, "--pages: 1 is not from 2 to 1000", "selftest", "--pages", "1")
+    done = run("selftest", "--pages", "2", fake="page-out:3")
+    check(done.returncode == 1 and "FAIL" in done.stdout, "selftest_of_two_pages_sees_a_wrong_byte", done.stdout)
     done = run("selftest", fake="page-out:3")
     check(done.returncode == 1 and "FAIL" in done.stdout, "selftest_sees_a_wrong_byte", done.stdout)
 
