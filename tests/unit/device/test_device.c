@@ -429,6 +429,7 @@ int main(void)
         CASE(a_doorbell_that_may_come_yet_closes_the_ring),
         CASE(an_engine_reset_opens_the_ring),
         CASE(a_refused_write_names_its_packet),
+        CASE(a_refused_write_names_its_rectangle),
         CASE(every_counter_lands_in_its_field),
         CASE(a_carry_between_two_words_is_not_seen),
         CASE(a_device_that_has_run_before_is_reset),
