@@ -7,3 +7,9 @@ $(BUILD)/tests/test_umd: tests/unit/umd/test_umd.c $(UMD_TEST_SOURCES) $(HOST_HE
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $< $(UMD_TEST_SOURCES) -lcmocka -lpthread -o $@
 TEST_PROGRAMS += $(BUILD)/tests/test_umd
+
+# A job's recording, with the test in the manager's place.
+$(BUILD)/tests/umd_recording: tests/unit/umd/test_recording.c host-driver/umd/recording.c $(HOST_HEADERS) $(CONTRACT)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $(filter %.c,$^) -lcmocka -o $@
+TEST_PROGRAMS += $(BUILD)/tests/umd_recording
