@@ -439,6 +439,7 @@ int main(void)
         CASE(the_window_goes_to_bar_2),
         CASE(gpu_memory_is_consecutive_zero_and_given_back),
         CASE(pages_are_unmapped_and_mapped_again),
+        CASE(a_mapping_that_fails_loses_no_memory),
         CASE(mdls_name_their_pages),
         CASE(pages_that_were_given_back_come_again_as_zero),
         CASE(bad_page_requests_are_named),
