@@ -37,7 +37,7 @@ $(BUILD)/tests/pci $(BUILD)/tests/vfio: $(BUILD)/tests/%: tests/unit/link/test_%
     $(addprefix host-driver/link/,backend_pci.c pinned_pages.c file_user.c problem.c dma_map.c) \
     $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -Wl,--wrap=pread -Wl,--wrap=mlock -lcmocka
+	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -Wl,--wrap=pread,--wrap=mlock,--wrap=munlock -lcmocka
 
 TEST_PROGRAMS += $(BUILD)/tests/pci $(BUILD)/tests/vfio
 
