@@ -171,6 +171,20 @@ static void pieces_of_a_reservation_are_one_again(void **state)
     assert_int_equal(ferry_vm_batch_unmap(&batch, 72, 8), FERRY_OK);
     assert_int_equal(carry_out(&batch, &bytes), FERRY_OK);
     holds(70, 64, 64, NULL, 0);
+    // And none with those beside it.
+    assert_int_equal(reserve(32, 32), FERRY_OK);
+    assert_int_equal(reserve(128, 32), FERRY_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        ferry_vm_batch_begin(&batch, &space);
+        if (i == 0)
+            assert_int_equal(map(&batch, 64, 64, &owners[1], 0, 0), FERRY_OK);
+        else
+            assert_int_equal(ferry_vm_batch_unmap(&batch, 64, 64), FERRY_OK);
+        assert_int_equal(carry_out(&batch, &bytes), FERRY_OK);
+        holds(40, 32, 32, NULL, 0);
+        holds(70, 64, 64, i == 0 ? &owners[1] : NULL, 0);
+        holds(140, 128, 32, NULL, 0);
+    }
     end(20);
 }
 
