@@ -19,6 +19,7 @@ static struct umd_adapter adapter;
 static struct ferry_process *process;
 static bool held;           // The lock, while the manager waited.
 static bool closes;         // The adapter is closed meanwhile, and the process goes with it.
+static int creation;        // Outcome of the manager's call.
 static int outcome, second; // Of the manager's call; and of a second one about the same process meanwhile.
 
 int ferry_vidmm_create_process(struct ferry_vidmm *manager, const struct ferry_vidmm_process_options *options,
@@ -27,7 +28,7 @@ int ferry_vidmm_create_process(struct ferry_vidmm *manager, const struct ferry_v
     (void)manager;
     (void)options;
     *handle = 7;
-    return FERRY_OK;
+    return creation;
 }
 
 int ferry_vidmm_destroy_process(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
@@ -112,7 +113,7 @@ static int setup(void **state)
     adapter.users = 1;
     adapter.handle = umd_handle_make(UMD_ADAPTER, &adapter, &adapter);
     held = closes = false;
-    outcome = second = FERRY_OK;
+    creation = outcome = second = FERRY_OK;
     assert_int_equal(ferry_process_create(adapter.handle, NULL, &process), FERRY_OK);
     return 0;
 }
@@ -149,10 +150,34 @@ static void a_program_that_goes_with_its_adapter_meanwhile_is_gone(void **state)
     assert_false(held);
 }
 
+static uintptr_t place_of(const void *handle)
+{
+    return (uintptr_t)handle & 0xffffff;
+}
+
+// Its handle has a place in the table, which the next one gets.
+static void a_program_that_does_not_come_keeps_no_handle(void **state)
+{
+    int object;
+    struct ferry_process *other = NULL;
+
+    (void)state;
+    void *before = umd_handle_make(UMD_QUEUE, &object, &adapter);
+    umd_handle_end(before);
+    creation = FERRY_ERROR_NO_VIDEO_MEMORY;
+    assert_int_equal(ferry_process_create(adapter.handle, NULL, &other), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_null(other);
+    void *after = umd_handle_make(UMD_QUEUE, &object, &adapter);
+    assert_int_equal(place_of(after), place_of(before));
+    umd_handle_end(after);
+    assert_int_equal(ferry_process_destroy(process), FERRY_OK);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {CASE(who_ends_a_program_waits_without_the_lock),
-                                       CASE(a_program_that_goes_with_its_adapter_meanwhile_is_gone)};
+                                       CASE(a_program_that_goes_with_its_adapter_meanwhile_is_gone),
+                                       CASE(a_program_that_does_not_come_keeps_no_handle)};
     return cmocka_run_group_tests_name("umd_process", tests, NULL, NULL);
 }
