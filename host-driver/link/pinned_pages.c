@@ -225,6 +225,10 @@ static int find_run(struct ferry_pinned_pages *pages, size_t count)
 static int gather(struct ferry_pinned_pages *pages, void *memory, size_t count, uint64_t *entry)
 {
     for (size_t n = 0; n < count; n++) {
+        if (slot_of(pages, entry[n] & ENTRY_FRAME)->memory != NULL) {
+            ferry_problem_set("memory that the device reaches already cannot be put where its pages follow each other");
+            return FERRY_ERROR_NO_HOST_MEMORY;
+        }
         if ((entry[n] & ENTRY_SHARED) != 0) {
             ferry_problem_set("memory that others see too cannot be put where its pages follow each other");
             return FERRY_ERROR_NO_HOST_MEMORY;
@@ -307,6 +311,27 @@ static bool follow_each_other(const uint64_t *entry, size_t count)
     return run_length(entry, 0, count) == count;
 }
 
+/// What could not be mapped, but for pages of it that are mapped otherwise too: those the device still reaches. `mark`
+/// is the caller's, a word for each page.
+static void unlock_unmapped(const struct ferry_pinned_pages *pages, unsigned char *memory, size_t count, uint64_t *mark)
+{
+    memset(mark, 0, count * sizeof(*mark));
+    for (size_t n = 0; n < pages->slots; n++) {
+        // As numbers: a page elsewhere is of another object.
+        const uintptr_t page = ((uintptr_t)pages->slot[n].memory - (uintptr_t)memory) / PAGE_BYTES;
+        if (pages->slot[n].memory != NULL && page < count) {
+            mark[page] = 1;
+        }
+    }
+    for (size_t first = 0, end; first < count; first = end + 1) {
+        for (end = first; end < count && mark[end] == 0; end++) {
+        }
+        if (end != first) {
+            unlock(memory + first * PAGE_BYTES, end - first);
+        }
+    }
+}
+
 int ferry_pinned_add(struct ferry_pinned_pages *pages, void *memory, size_t count, unsigned flags, uint64_t *bus)
 {
     if (memory == NULL || count == 0 || bus == NULL || (uintptr_t)memory % PAGE_BYTES != 0 ||
@@ -331,9 +356,8 @@ int ferry_pinned_add(struct ferry_pinned_pages *pages, void *memory, size_t coun
         slot->times++;
         bus[n] = frame * PAGE_BYTES;
     }
-    // Pages of it that are mapped otherwise too lose their lock here; the caller has no memory left anyway.
     if (error != FERRY_OK) {
-        unlock(memory, count);
+        unlock_unmapped(pages, memory, count, bus);
     }
     return error;
 }

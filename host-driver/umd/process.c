@@ -102,13 +102,17 @@ int ferry_process_destroy(struct ferry_process *handle)
     if (process->ending)
         return umd_leave(&call, FERRY_ERROR_HANDLE);
     process->ending = true;
+    D3DKMT_HANDLE vidmm = process->vidmm;
     int error = end_devices(&call, handle);
+    if (umd_is_gone(error)) {
+        umd_park(&call);
+        error = ferry_vidmm_destroy_process(call.adapter->vidmm, vidmm);
+        umd_return(&call);
+    }
     process = umd_object(call.adapter, UMD_PROCESS, handle);
     // The adapter was closed meanwhile, and the process with it.
     if (!process)
         return umd_leave(&call, FERRY_ERROR_HANDLE);
-    if (umd_is_gone(error))
-        error = ferry_vidmm_destroy_process(call.adapter->vidmm, process->vidmm);
     if (umd_is_gone(error))
         umd_process_end(process);
     else

@@ -35,6 +35,7 @@ void umd_recording_end(struct umd_recording *job)
         }
         free(job->chunks);
         free(job->buffers);
+        free(job->found);
         free(job);
         job = behind;
     }
@@ -249,64 +250,78 @@ bool umd_record_fill(struct umd_recording *job, struct umd_allocation *destinati
 
 // ---- GPU virtual addresses ----
 
-// Names what is mapped at the addresses, or only counts it.
-static int refer_virtual(struct ferry_vidmm *vidmm, D3DKMT_HANDLE device, struct umd_chunk *chunk, uint64_t address,
-                         uint64_t bytes, bool write, uint32_t *count)
+// What is mapped at the addresses, each once, behind what was found before. It is asked for only once: another thread
+// may change it meanwhile.
+static int find_mapped(struct umd_recording *job, const struct umd_virtual *packet, uint64_t address, bool write)
 {
-    for (uint64_t at = address; at < address + bytes;) {
+    for (uint64_t at = address; at < address + packet->bytes;) {
         struct ferry_vidmm_mapping mapping;
-        int error = ferry_vidmm_find_virtual(vidmm, device, at, &mapping);
+        uint32_t index = 0;
+        int error = ferry_vidmm_find_virtual(packet->vidmm, packet->device, at, &mapping);
 
         if (error != FERRY_OK)
             return error;
-        if (!mapping.bytes || mapping.address >= address + bytes)
+        if (!mapping.bytes || mapping.address >= address + packet->bytes)
             break;
         at = mapping.address + mapping.bytes;
         if (!mapping.allocation)
             continue;
-        ++*count;
-        if (!chunk)
-            continue;
-        uint32_t index = 0;
-        while (index < chunk->reference_count && chunk->references[index].allocation != mapping.allocation)
+        while (index < job->found_count && job->found[index].allocation != mapping.allocation)
             index++;
-        if (index == chunk->reference_count)
-            chunk->references[chunk->reference_count++] =
-                (struct ferry_vidmm_reference){.allocation = mapping.allocation};
-        chunk->references[index].write |= write;
+        if (index == job->info.AllocationListSize)
+            return FERRY_ERROR_RANGE;
+        if (index == job->found_count)
+            job->found[job->found_count++] = (struct ferry_vidmm_reference){.allocation = mapping.allocation};
+        job->found[index].write |= write;
     }
     return FERRY_OK;
 }
 
-// A chunk with room for the packet and what it names.
+// A chunk with room for the packet and what it names, which is found.
 static int chunk_for_virtual(struct umd_recording *job, const struct umd_virtual *packet, uint32_t bytes,
                              struct umd_chunk **chunk)
 {
-    uint32_t count = 0;
-    int error = refer_virtual(packet->vidmm, packet->device, NULL, packet->destination, packet->bytes, true, &count);
-
+    if (!job->found && !(job->found = calloc(job->info.AllocationListSize, sizeof *job->found)))
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    job->found_count = 0;
+    int error = find_mapped(job, packet, packet->destination, true);
     if (error == FERRY_OK && !packet->is_fill)
-        error = refer_virtual(packet->vidmm, packet->device, NULL, packet->source, packet->bytes, false, &count);
+        error = find_mapped(job, packet, packet->source, false);
     if (error != FERRY_OK)
         return error;
-    if (count > job->info.AllocationListSize)
-        return FERRY_ERROR_RANGE;
     *chunk = chunk_for(job, bytes);
-    if (*chunk && (*chunk)->reference_count + count > job->info.AllocationListSize)
+    if (*chunk && (*chunk)->reference_count + job->found_count > job->info.AllocationListSize)
         *chunk = new_chunk(job);
     return *chunk ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
+}
+
+// What was found, which no address stands for in the chunk: the packet has its own.
+static void refer_found(struct umd_chunk *chunk, const struct umd_recording *job)
+{
+    for (uint32_t i = 0; i < job->found_count; i++) {
+        uint32_t index = 0;
+
+        while (index < chunk->reference_count && chunk->references[index].allocation != job->found[i].allocation)
+            index++;
+        if (index < chunk->reference_count) {
+            chunk->references[index].write |= job->found[i].write;
+            continue;
+        }
+        chunk->references[chunk->reference_count++] = job->found[i];
+        chunk->addresses[index] = 0;
+    }
 }
 
 int umd_record_virtual(struct umd_recording *job, const struct umd_virtual *packet)
 {
     struct umd_chunk *chunk;
-    uint32_t count = 0, kind = FERRY_ADDRESS_KIND_VIRTUAL;
+    uint32_t kind = FERRY_ADDRESS_KIND_VIRTUAL;
     int error =
         chunk_for_virtual(job, packet, packet->is_fill ? FERRY_PACKET_FILL_SIZE : FERRY_PACKET_COPY_SIZE, &chunk);
 
     if (error != FERRY_OK)
         return error;
-    refer_virtual(packet->vidmm, packet->device, chunk, packet->destination, packet->bytes, true, &count);
+    refer_found(chunk, job);
     if (packet->is_fill) {
         uint8_t *at = begin_packet(chunk, FERRY_OPCODE_FILL, FERRY_PACKET_FILL_SIZE,
                                    FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, kind) |
@@ -316,7 +331,6 @@ int umd_record_virtual(struct umd_recording *job, const struct umd_virtual *pack
         put64(at + FERRY_PACKET_FILL_PATTERN, packet->pattern);
         return FERRY_OK;
     }
-    refer_virtual(packet->vidmm, packet->device, chunk, packet->source, packet->bytes, false, &count);
     uint8_t *at = begin_packet(chunk, FERRY_OPCODE_COPY, FERRY_PACKET_COPY_SIZE,
                                FERRY_PUT(FERRY_PACKET_PLACES_SOURCE_KIND, kind) |
                                    FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, kind));

@@ -33,6 +33,8 @@ struct umd_recording {
     size_t chunk_count, chunks_made, chunk_capacity;
     struct ferry_vidmm_submission *buffers; // The chunks, as the manager takes them; also of those behind.
     size_t buffer_capacity;
+    struct ferry_vidmm_reference *found; // What a packet of addresses names, as many as a buffer may; NULL = none yet.
+    uint32_t found_count;
     struct umd_recording *behind; // Recorded later, and part of the same job.
     uint64_t submitted;           // Number of its submission among its queue's; UINT64_MAX: none since it was empty.
 };

@@ -124,10 +124,20 @@ static void check_before(const DXGKARG_BUILDPAGINGBUFFER *argument)
     }
 }
 
+// What the miniport says of the paging node now is what the manager may go by.
+static UINT paging_done(void)
+{
+    DXGKARG_QUERYCURRENTFENCE fence = {.NodeOrdinal = 0};
+    spy.under->DxgkDdiQueryCurrentFence(spy.adapter, &fence);
+    return fence.CurrentFence;
+}
+
 static NTSTATUS spy_build_paging_buffer(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
 {
     struct spy_entry entry = {.kind = SPY_BUILD, .before = *argument};
     spy.adapter = adapter;
+    if (argument->Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT)
+        entry.done = paging_done();
     if (spy.in_routine)
         wrong("R2: BuildPagingBuffer from an interrupt or DPC", 0);
     check_before(argument);
@@ -220,15 +230,13 @@ static NTSTATUS spy_release(HANDLE adapter, const DXGKARG_RELEASESWIZZLINGRANGE 
     return entry.status;
 }
 
-// Before it does anything: what the miniport says of the paging node then is what the manager may go by.
+// Before it does anything.
 void spy_pages(const MDL *pages, bool mapped)
 {
     struct spy_entry entry = {.kind = mapped ? SPY_PAGES_MAPPED : SPY_PAGES_UNMAPPED, .pages = pages};
-    DXGKARG_QUERYCURRENTFENCE fence = {.NodeOrdinal = 0};
     if (!spy.adapter)
         return;
-    spy.under->DxgkDdiQueryCurrentFence(spy.adapter, &fence);
-    entry.done = fence.CurrentFence;
+    entry.done = paging_done();
     keep(&entry);
 }
 

@@ -18,7 +18,7 @@ struct spy_entry {
     DXGKARG_SUBMITCOMMAND submit;
     const MDL *pages;                      // SPY_PAGES_
     DXGKARG_ACQUIRESWIZZLINGRANGE acquire; // as it was answered; of a release the members that it has
-    UINT done;                             // newest paging submission that was over then
+    UINT done; // newest paging submission that was over then: of SPY_PAGES_, and of an unmapping before it is built
 };
 
 // A whole transfer of one allocation, from TransferStart to TransferEnd.

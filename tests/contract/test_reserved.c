@@ -367,6 +367,100 @@ static void what_is_pinned_is_on_its_owners_account(void **state)
     world_close(world);
 }
 
+// What a program has reserved and what it has pinned are one and the same memory, as far as it goes.
+static void what_is_pinned_is_of_what_its_owner_has_reserved(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program pinning = program_begin(world, 1, PAGES(8)), asking = program_begin(world, 1, 0);
+    uint64_t to_trim;
+    program_become(world, &pinning);
+    for (unsigned i = 0; i < 2; i++)
+        world_require(world, world_create(world, PAGES(3), CPU | DXGK_ALLOC_FLAG_OVERLAY));
+    program_become(world, &asking);
+    D3DKMT_HANDLE large = world_create(world, PAGES(56), CPU), more = world_create(world, PAGES(1), CPU);
+    assert_true(ask(world, &asking, large, &to_trim) >= 0);
+    assert_int_equal(ask(world, &asking, more, &to_trim), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_int_equal(to_trim, PAGES(1));
+    world_wait(world, world_gpu_fill(world, large, 0, 64, 1));
+    world_close(world);
+}
+
+// What a device has pinned itself is of its list; what another one of its program has is not.
+static void what_a_device_has_pinned_leaves_it_the_rest(void **state)
+{
+    (void)state;
+    for (unsigned another = 0; another < 2; another++) {
+        struct world *world = program_world();
+        struct program pinning = program_begin(world, 1, 0), asking = pinning;
+        uint64_t to_trim;
+        program_become(world, &pinning);
+        world_require(world, world_create(world, PAGES(12), CPU | DXGK_ALLOC_FLAG_CAPTURE));
+        if (another) {
+            assert_int_equal(ferry_vidmm_create_device_of(world->manager, pinning.process, &asking.device), FERRY_OK);
+            assert_int_equal(ferry_vidmm_create_paging_queue(world->manager, asking.device, 0, &asking.queue),
+                             FERRY_OK);
+        }
+        program_become(world, &asking);
+        D3DKMT_HANDLE large = world_create(world, PAGES(52), CPU), more = world_create(world, PAGES(1), CPU);
+        assert_true(ask(world, &asking, large, &to_trim) >= 0);
+        assert_int_equal(ask(world, &asking, more, &to_trim), FERRY_ERROR_NO_VIDEO_MEMORY);
+        assert_int_equal(to_trim, PAGES(1));
+        world_close(world);
+    }
+}
+
+// ---- Budgets ----
+
+static uint64_t budget(struct world *world, const struct program *program, unsigned group)
+{
+    struct ferry_vidmm_memory_info info;
+    assert_int_equal(ferry_vidmm_memory_info(world->manager, program->process, group, &info), FERRY_OK);
+    return info.budget;
+}
+
+// Of a reservation that was made when there was more, others are kept from what is left of it alone.
+static void others_have_what_a_lowered_budget_leaves_of_a_reservation(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program reserving = program_begin(world, 1, PAGES(20)), asking = program_begin(world, 1, 0);
+    uint64_t to_trim;
+    assert_int_equal(ferry_vidmm_set_budget(world->manager, PAGES(16)), FERRY_OK);
+    assert_int_equal(budget(world, &reserving, 0), PAGES(8));
+    program_become(world, &asking);
+    D3DKMT_HANDLE list = world_create(world, PAGES(8), CPU), more = world_create(world, PAGES(1), CPU);
+    assert_true(ask(world, &asking, list, &to_trim) >= 0);
+    assert_int_equal(ask(world, &asking, more, &to_trim), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_int_equal(to_trim, PAGES(1));
+    world_close(world);
+}
+
+// The first has more than its weight would give it, which leaves the second less than it has reserved.
+static void who_comes_to_have_his_reservation_by_anothers_has_it(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    const struct program programs[] = {program_begin(world, 1, PAGES(25)), program_begin(world, 1, PAGES(6)),
+                                       program_begin(world, 8, 0)};
+    const uint64_t expected[] = {25, 6, 33};
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(budget(world, &programs[i], 0), PAGES(expected[i]));
+    world_close(world);
+}
+
+static void nothing_is_reserved_of_the_aperture(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    const struct program programs[] = {program_begin(world, 1, PAGES(32)), program_begin(world, 1, 0),
+                                       program_begin(world, 1, 0)};
+    assert_int_equal(budget(world, &programs[0], 0), PAGES(32));
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(budget(world, &programs[i], 1), PAGES(21));
+    world_close(world);
+}
+
 // ---- In the aperture ----
 
 // Who has more of the aperture than his part gives of it first, however little of video memory he has.
@@ -406,6 +500,11 @@ int main(void)
         cmocka_unit_test(what_is_reserved_stays_in_place_beside_an_older_list),
         cmocka_unit_test(a_job_that_was_there_before_a_reservation_is_not_refused),
         cmocka_unit_test(what_is_pinned_is_on_its_owners_account),
+        cmocka_unit_test(what_is_pinned_is_of_what_its_owner_has_reserved),
+        cmocka_unit_test(what_a_device_has_pinned_leaves_it_the_rest),
+        cmocka_unit_test(others_have_what_a_lowered_budget_leaves_of_a_reservation),
+        cmocka_unit_test(who_comes_to_have_his_reservation_by_anothers_has_it),
+        cmocka_unit_test(nothing_is_reserved_of_the_aperture),
         cmocka_unit_test(who_is_above_his_part_of_the_aperture_gives_first),
     };
     return WORLD_RUN(tests);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "crowd.h"
+#include "vidmm/api/manager.h"
 
 static void a_program_is_not_refused_for_what_its_neighbour_holds(void **state)
 {
@@ -294,6 +295,60 @@ static void a_program_that_is_killed_in_its_turn_leaves_it_to_the_next(void **st
     world_close(world);
 }
 
+#define FEW_JOBS 8 // of a program, while another one waits for its turn
+
+static bool line_is_full(struct world *world, D3DKMT_HANDLE context, unsigned *node)
+{
+    *node = UINT32_MAX;
+    return ferry_vm_turn_line_full(
+        &world->manager->policy, ferry_vm_handle_find(&world->manager->core.handles, FERRY_VM_CONTEXT, context), node);
+}
+
+// However many devices it has them from. Who waits himself is no other.
+static void a_program_has_few_jobs_in_line_while_another_waits(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program programs[] = {program_begin(world, 1, 0), program_begin(world, 1, 0)}, second = programs[0];
+    D3DKMT_HANDLE contexts[3];
+    struct machine_job job = {0};
+    uint64_t fences[2];
+    unsigned node;
+    machine_job_nothing(&job);
+    const struct ferry_vidmm_submission nothing = {job.commands, job.bytes, NULL, 0, NULL, 0, NULL};
+    assert_int_equal(ferry_vidmm_create_device_of(world->manager, programs[0].process, &second.device), FERRY_OK);
+    const D3DKMT_HANDLE devices[] = {programs[0].device, second.device, programs[1].device};
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(ferry_vidmm_create_context(world->manager, devices[i], i == 2 ? 2 : 1, &contexts[i], NULL),
+                         FERRY_OK);
+    world->knobs->delay = 1;
+    world->knobs->hold_node = 1;
+    struct ferry_vm_device *waits[2];
+    for (unsigned i = 0; i < 2; i++)
+        waits[i] = ferry_vm_handle_find(&world->manager->core.handles, FERRY_VM_DEVICE, devices[2 - i]);
+    for (unsigned jobs = 0; jobs <= FEW_JOBS; jobs++) {
+        bool full = jobs == FEW_JOBS;
+        for (unsigned others = 0; others < 3; others++) {
+            // Nobody; another program; the program's second device.
+            if (others > 0)
+                ferry_vm_list_add(&world->manager->policy.waiting, &waits[others - 1]->waiting);
+            assert_int_equal(line_is_full(world, contexts[0], &node), full && others > 0);
+            assert_true(!(full && others > 0) || node == 1);
+            assert_int_equal(line_is_full(world, contexts[1], &node), full && others == 1);
+            assert_false(line_is_full(world, contexts[2], &node));
+            if (others > 0)
+                ferry_vm_list_remove(&waits[others - 1]->waiting);
+        }
+        if (!full)
+            assert_int_equal(ferry_vidmm_submit(world->manager, contexts[jobs % 2], &nothing, 1, &fences[jobs % 2]),
+                             FERRY_OK);
+    }
+    world->knobs->hold_node = 0;
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(ferry_vidmm_wait(world->manager, contexts[i], fences[i]), FERRY_OK);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +358,7 @@ int main(void)
         cmocka_unit_test(what_is_reserved_is_nobody_elses),
         cmocka_unit_test(three_equal_programs_with_twice_the_memory_all_finish_alike),
         cmocka_unit_test(a_program_that_is_killed_in_its_turn_leaves_it_to_the_next),
+        cmocka_unit_test(a_program_has_few_jobs_in_line_while_another_waits),
     };
     return WORLD_RUN(tests);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nobody waits inside a call that only asks for something, and a node that hangs costs nothing but the job to blame.
 // Whoever waits sees the hang and has the node reset, so that `hang` still stands shows that nobody has waited.
+#include "vidmm/api/manager.h"
 #include "world.h"
 
 struct player {
@@ -318,6 +319,95 @@ static void a_job_behind_a_page_in_that_faults_does_not_run(void **state)
     world_close(world);
 }
 
+static struct world *waiting;
+static unsigned resets;
+static NTSTATUS (*reset_engine)(HANDLE adapter, DXGKARG_RESETENGINE *argument);
+
+// A miniport that is the world's but for its resets.
+static const DRIVER_INITIALIZATION_DATA *with_resets(struct world *world,
+                                                     NTSTATUS (*other)(HANDLE adapter, DXGKARG_RESETENGINE *argument))
+{
+    static DRIVER_INITIALIZATION_DATA table;
+    const DRIVER_INITIALIZATION_DATA *real = world->manager->core.miniport;
+    waiting = world;
+    resets = 0;
+    table = *real;
+    reset_engine = table.DxgkDdiResetEngine;
+    table.DxgkDdiResetEngine = other;
+    world->manager->core.miniport = &table;
+    return real;
+}
+
+#define PATIENT_RESETS 20 // far more than a wait that ends has
+
+// It lets the nodes go, and they stand still again at once.
+static NTSTATUS reset_in_vain(HANDLE adapter, DXGKARG_RESETENGINE *argument)
+{
+    NTSTATUS status = reset_engine(adapter, argument);
+    waiting->knobs->hang = ++resets < PATIENT_RESETS;
+    return status;
+}
+
+// A second reset would bring nothing either. Nothing is lost, and who waits once more has patience of his own.
+static void paging_that_never_ends_is_a_time_out(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    const DRIVER_INITIALIZATION_DATA *real = with_resets(world, reset_in_vain);
+    D3DKMT_HANDLE a = world_create(world, PAGES(4), CPU);
+    D3DDDI_MAKERESIDENT make = {.hPagingQueue = world->queue, .NumAllocations = 1, .AllocationList = &a};
+    world_write(world, a, 5);
+    world->knobs->delay = 1;
+    world->knobs->hang = true;
+    ferry_vidmm_poll(world->manager, true); // it does, from now on
+    assert_int_equal(ferry_vidmm_make_resident(world->manager, &make), FERRY_PENDING);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(ferry_vidmm_wait_paging(world->manager, world->queue, make.PagingFenceValue),
+                         FERRY_ERROR_TIMEOUT);
+        assert_int_equal(resets, i + 1);
+    }
+    world->manager->core.miniport = real;
+    // The one that it has has to be reset too.
+    assert_int_equal(ferry_vidmm_wait_paging(world->manager, world->queue, make.PagingFenceValue), FERRY_OK);
+    world_check_gpu(world, a, 5);
+    world_close(world);
+}
+
+static int (*turn)(void *context);
+
+// Something is seen to have ended without an interrupt that would have said so.
+static int untold_turn(void *context)
+{
+    turn(context);
+    return FERRY_ERROR_TIMEOUT;
+}
+
+static NTSTATUS count_resets(HANDLE adapter, DXGKARG_RESETENGINE *argument)
+{
+    resets++;
+    return reset_engine(adapter, argument);
+}
+
+static void what_ends_untold_is_no_hang(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE a = world_create(world, PAGES(4), CPU);
+    uint64_t fence = 0;
+    world_require(world, a);
+    turn = world->manager->core.platform.wait_for_progress;
+    world->manager->core.platform.wait_for_progress = untold_turn;
+    const DRIVER_INITIALIZATION_DATA *real = with_resets(world, count_resets);
+    world->knobs->delay = 1;
+    for (uint32_t i = 0; i < 3; i++)
+        fence = world_gpu_fill(world, a, PAGES(i), PAGE_SIZE, 0xAB0B0B00 + i);
+    assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fence), FERRY_OK);
+    assert_int_equal(resets, 0);
+    world->manager->core.platform.wait_for_progress = turn;
+    world->manager->core.miniport = real;
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +418,8 @@ int main(void)
         cmocka_unit_test(a_copy_over_itself_that_a_reset_cuts_goes_on_with_the_rest),
         cmocka_unit_test(what_a_reset_aborts_of_paging_is_built_again),
         cmocka_unit_test(a_job_behind_a_page_in_that_faults_does_not_run),
+        cmocka_unit_test(paging_that_never_ends_is_a_time_out),
+        cmocka_unit_test(what_ends_untold_is_no_hang),
     };
     return WORLD_RUN(tests);
 }

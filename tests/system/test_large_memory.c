@@ -75,9 +75,33 @@ static void every_address_of_64_GiB_is_an_address_of_its_own(void **state)
     ferry_adapter_close(adapter);
 }
 
+// The patch list's offsets are 32 bits wide: what lies behind them is refused, and nothing else is written in its
+// place.
+static void an_offset_that_no_job_can_name_is_refused(void **state)
+{
+    struct ferry_adapter *adapter = open_adapter(64 * GIB);
+    struct ferry_device *device;
+    struct ferry_queue *queue;
+    struct ferry_allocation *large, *small;
+    struct ferry_allocation_options options = {.size = sizeof options, .bytes = 5 * GIB, .flags = VISIBLE};
+
+    (void)state;
+    ok(ferry_device_create(adapter, &device));
+    ok(ferry_queue_create(device, &queue));
+    ok(ferry_allocation_create(device, &options, &large));
+    options.bytes = 4096;
+    ok(ferry_allocation_create(device, &options, &small));
+    ok(ferry_queue_fill(queue, large, 4 * GIB - 1, 64, 7, 1));
+    assert_int_equal(ferry_queue_fill(queue, large, 4 * GIB, 64, 7, 1), FERRY_ERROR_RANGE);
+    assert_int_equal(ferry_queue_copy(queue, large, 4 * GIB + 4096, small, 0, 64), FERRY_ERROR_RANGE);
+    assert_int_equal(ferry_queue_copy(queue, small, 0, large, 4 * GIB, 64), FERRY_ERROR_RANGE);
+    ferry_adapter_close(adapter);
+}
+
 int main(int argc, char **argv)
 {
     read_options(argc, argv);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_address_of_64_GiB_is_an_address_of_its_own)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(an_offset_that_no_job_can_name_is_refused),
+                                       cmocka_unit_test(every_address_of_64_GiB_is_an_address_of_its_own)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,17 +87,11 @@ static bool same_buffer(const struct ferry_vm_sched *sched, const struct ferry_v
     return ferry_vm_is_about_addresses(before) && before->first_fence == open && !before->alone && !operation->alone;
 }
 
-// When it goes again, its content must be where it was.
-static bool is_a_notice(const struct ferry_vm_operation *operation)
-{
-    return !operation->nothing && operation->argument.Operation == DXGK_OPERATION_NOTIFY_ALLOC;
-}
-
 // `before` is built, and may have to go again alone (paging_again.c).
 static bool has_to_be_over(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *before,
                            const struct ferry_vm_operation *operation)
 {
-    return (ferry_vm_repeatable(before) || is_a_notice(before)) && ferry_vm_in_order(before, operation) &&
+    return ferry_vm_repeatable(before) && ferry_vm_in_order(before, operation) &&
            !same_buffer(sched, before, operation);
 }
 

@@ -15,8 +15,7 @@ static bool oldest_in_flight(const struct ferry_vm_sched *sched, unsigned *node)
     }
     for (unsigned i = 0; i < sched->buffer_count; i++) {
         const struct ferry_vm_paging_buffer *buffer = &sched->buffers[i];
-        bool open = sched->buffer_open && i == sched->buffer_index;
-        if (!open && buffer->fence > sched->nodes[sched->paging_node].retired && buffer->order < oldest) {
+        if (buffer->fence > sched->nodes[sched->paging_node].retired && buffer->order < oldest) {
             oldest = buffer->order;
             *node = sched->paging_node;
         }

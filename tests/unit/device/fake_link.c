@@ -217,11 +217,14 @@ static int write_block(struct ferry_link *link, enum ferry_bar bar, uint64_t off
 
 static int dma_map(struct ferry_link *link, void *memory, size_t pages, unsigned flags, uint64_t *bus)
 {
-    return ferry_dma_map_add(of(link)->map, memory, pages, flags, bus);
+    int error = of(link)->map_error;
+    of(link)->map_error = FERRY_OK;
+    return error != FERRY_OK ? error : ferry_dma_map_add(of(link)->map, memory, pages, flags, bus);
 }
 
 static void dma_unmap(struct ferry_link *link, const uint64_t *bus, size_t pages)
 {
+    of(link)->pages_unmapped += pages;
     ferry_dma_map_remove(of(link)->map, bus, pages);
 }
 

@@ -41,6 +41,8 @@ struct fake_link {
     int reset_error; // What a function reset ends in; so many reads later the registers are as after power-on.
     unsigned reset_reads, resets;
     bool resetting;
+    int map_error;           // What the next mapping ends in.
+    uint64_t pages_unmapped; // That were asked for to be, ever.
     ferry_link_refused_write *refused;
     void *refused_context;
 };

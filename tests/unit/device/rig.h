@@ -31,6 +31,7 @@ void on_interrupt(void *context, uint32_t causes);
 void faults_come_in_order_and_round_the_log(void **context);
 void refused_writes_are_faults_of_their_entry(void **context);
 void a_refused_write_names_its_packet(void **context);
+void a_refused_write_names_its_rectangle(void **context);
 void an_entry_that_could_not_be_read_is_named_by_its_place(void **context);
 void an_entry_that_could_not_be_read_is_named_though_its_place_is_used_again(void **context);
 // Doorbells that the link did not take: test_device_faults.c.
@@ -44,6 +45,7 @@ void gpu_memory_is_consecutive_zero_and_given_back(void **context);
 void mdls_name_their_pages(void **context);
 void pages_that_were_given_back_come_again_as_zero(void **context);
 void pages_are_unmapped_and_mapped_again(void **context);
+void a_mapping_that_fails_loses_no_memory(void **context);
 void bad_page_requests_are_named(void **context);
 
 #endif

@@ -191,6 +191,67 @@ void a_refused_write_names_its_packet(void **context)
     ferry_gpu_memory_free(state->gpu, &memory);
 }
 
+// Rows that go up from where they begin, and tiles, of which whole ones are written: the first and the last byte of
+// each, and none beside it.
+void a_refused_write_names_its_rectangle(void **context)
+{
+    enum { NOP = 2, WORDS = 12, RECTANGLES = 5 };
+    struct state *state = *context;
+    static const struct {
+        uint32_t kind, row_bytes, last_row;
+        uint64_t place;
+        int32_t pitch;
+        uint32_t layout;
+        uint64_t first, end;
+    } rectangles[RECTANGLES] = {
+        {FERRY_ADDRESS_KIND_SYSTEM, 0x30, 3, 0x200000, 0x100, 0, 0x200000, 0x200330},
+        {FERRY_ADDRESS_KIND_SYSTEM, 0x30, 3, 0x300000, -0x100, 0, 0x2ffd00, 0x300030},
+        // 128 bytes by 32 rows, from byte 0x70 of row 31 on: two tiles of two rows of them.
+        {FERRY_ADDRESS_KIND_SYSTEM, 0x90, 1, 0x400000, 0x8000,
+         FERRY_PUT(FERRY_PACKET_LAYOUT_SWIZZLE, 2) | FERRY_PACKET_LAYOUT_SMALL_MASK |
+             FERRY_PUT(FERRY_PACKET_LAYOUT_X, 0x70) | FERRY_PUT(FERRY_PACKET_LAYOUT_Y, 31),
+         0x400000, 0x40a000},
+        // 256 bytes by 256 rows, one row of them above the other.
+        {FERRY_ADDRESS_KIND_SYSTEM, 0x100, 256, 0x600000, -0x40000, FERRY_PUT(FERRY_PACKET_LAYOUT_SWIZZLE, 1), 0x5c0000,
+         0x610000},
+        // In video memory: no write of it goes to the host.
+        {FERRY_ADDRESS_KIND_LOCAL, 0x30, 3, 0x800000, 0x100, 0, 0, 0},
+    };
+    uint32_t words[NOP + RECTANGLES * WORDS] = {FERRY_OPCODE_NOP | NOP << 16};
+    struct ferry_gpu_memory memory;
+
+    for (size_t i = 0; i < RECTANGLES; i++) {
+        uint32_t *packet = words + NOP + i * WORDS;
+        packet[0] = FERRY_OPCODE_COPY_RECTANGLE | WORDS << 16;
+        packet[1] = FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, rectangles[i].kind);
+        packet[FERRY_PACKET_COPY_RECTANGLE_ROW_BYTES / 4] = rectangles[i].row_bytes;
+        packet[FERRY_PACKET_COPY_RECTANGLE_LAST_ROW / 4] = rectangles[i].last_row;
+        packet[FERRY_PACKET_COPY_RECTANGLE_DESTINATION / 4] = (uint32_t)rectangles[i].place;
+        packet[FERRY_PACKET_COPY_RECTANGLE_DESTINATION_PITCH / 4] = (uint32_t)rectangles[i].pitch;
+        packet[FERRY_PACKET_COPY_RECTANGLE_DESTINATION_LAYOUT / 4] = rectangles[i].layout;
+    }
+    assert_int_equal(ferry_gpu_memory_allocate(state->gpu, sizeof(words), 0, &memory), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 1, 4, 7), FERRY_OK);
+    memcpy(memory.address, words, sizeof(words));
+    for (size_t n = 0; n < 4 * RECTANGLES; n++) {
+        const size_t i = n / 4;
+        const bool named = rectangles[i].end != 0 && n % 4 < 2;
+        const uint64_t first = rectangles[i].end != 0 ? rectangles[i].first : rectangles[i].place;
+        const uint64_t end = rectangles[i].end != 0 ? rectangles[i].end : rectangles[i].place + 8;
+        const uint64_t addresses[] = {first, end - 1, first - 1, end};
+        const struct ferry_gpu_entry entry = {.buffer_address = memory.bus, .buffer_bytes = sizeof(words)};
+        uint32_t number;
+        assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_OK);
+        refuse(state, 1, number, addresses[n % 4]);
+        assert_int_equal(ferry_gpu_wait_retired(state->gpu, 1, number, 0), FERRY_OK);
+        const struct ferry_fault fault = take(state);
+        assert_int_equal(fault.address, addresses[n % 4]);
+        assert_int_equal(fault.packet_offset, named ? 4 * (NOP + i * WORDS) : 0);
+        assert_int_equal(fault.packet_header, named ? words[NOP + i * WORDS] : 0);
+    }
+    ferry_gpu_memory_free(state->gpu, &memory);
+}
+
 void an_entry_that_could_not_be_read_is_named_by_its_place(void **context)
 {
     struct state *state = *context;

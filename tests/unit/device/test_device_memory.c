@@ -42,6 +42,8 @@ void mdls_name_their_pages(void **context)
     assert_true(mdl->PageCount == 40 && mdl->ByteCount == 40 * 4096);
     assert_ptr_equal(wrapped->MappedSystemVa, own);
     assert_true(wrapped->Pfn[1] == wrapped->Pfn[0] + 1);
+    // Of those made here the manager says what they are to be.
+    assert_true(mdl->Flags == 0 && wrapped->Flags == MDL_FLAG_CACHED);
     for (size_t n = 0; n < 40; n++) {
         unsigned char *page = (unsigned char *)mdl->MappedSystemVa + 4096 * n;
         assert_ptr_equal(ferry_dma_map_find(state->fake->map, mdl->Pfn[n] << 12, NULL), page);
@@ -56,7 +58,10 @@ void mdls_name_their_pages(void **context)
     source->free(source->context, NULL);
     ferry_host_pages_totals(pages, &totals);
     assert_true(totals.mdls == 1 && totals.pages == 2 && totals.peak_pages == 42);
-    ferry_host_pages_destroy(pages); // Takes the wrapped one with it.
+    assert_int_equal(source->allocate(source->context, 1, 0, &mdl), FERRY_OK);
+    ferry_host_pages_totals(pages, &totals);
+    assert_true(totals.pages == 3 && totals.peak_pages == 42);
+    ferry_host_pages_destroy(pages); // Takes those that are left with it.
     assert_int_equal(ferry_dma_map_pages(state->fake->map), before);
     own[0] = own[8191] = 1; // Still the caller's.
     free(own);
@@ -157,6 +162,48 @@ void pages_are_unmapped_and_mapped_again(void **context)
         source->free(source->context, mdl);
         assert_int_equal(ferry_dma_map_pages(state->fake->map), mapped);
     }
+    ferry_host_pages_destroy(pages);
+}
+
+// What is no longer needed of a call that fails is there for the next one, and of what is not mapped nothing is
+// unmapped.
+void a_mapping_that_fails_loses_no_memory(void **context)
+{
+    enum { PAGES = 5 };
+    struct state *state = *context;
+    struct ferry_host_pages *pages;
+    struct ferry_host_pages_totals totals;
+    unsigned char own[2 * 4096] __attribute__((aligned(4096))) = {0};
+    MDL *mdl;
+    assert_int_equal(ferry_host_pages_create(state->gpu, &pages), FERRY_OK);
+    const struct ferry_page_source *source = ferry_host_pages_source(pages);
+    assert_int_equal(source->allocate(source->context, PAGES, 0, &mdl), FERRY_OK);
+    const void *memory = mdl->MappedSystemVa;
+    source->free(source->context, mdl);
+    state->fake->map_error = FERRY_ERROR_NO_HOST_MEMORY;
+    assert_int_equal(source->allocate(source->context, PAGES, 0, &mdl), FERRY_ERROR_NO_HOST_MEMORY);
+    state->fake->map_error = FERRY_ERROR_NO_HOST_MEMORY;
+    assert_int_equal(source->wrap(source->context, own, 2, 0, &mdl), FERRY_ERROR_NO_HOST_MEMORY);
+    ferry_host_pages_totals(pages, &totals);
+    assert_true(totals.mdls == 0 && totals.pages == 0 && totals.wrapped_pages == 0);
+    for (unsigned again = 0; again < 2; again++) {
+        assert_int_equal(source->allocate(source->context, PAGES, 0, &mdl), FERRY_OK);
+        assert_ptr_equal(mdl->MappedSystemVa, memory);
+        source->unmap(source->context, mdl);
+        const uint64_t unmapped = state->fake->pages_unmapped;
+        state->fake->map_error = FERRY_ERROR_NO_HOST_MEMORY;
+        assert_int_equal(source->map(source->context, mdl), FERRY_ERROR_NO_HOST_MEMORY);
+        if (again) {
+            assert_int_equal(source->map(source->context, mdl), FERRY_OK);
+            assert_int_equal(found(state, mdl), PAGES);
+        }
+        source->free(source->context, mdl);
+        assert_int_equal(state->fake->pages_unmapped - unmapped, again ? PAGES : 0);
+    }
+    assert_int_equal(source->wrap(source->context, own, 2, 0, &mdl), FERRY_OK);
+    source->free(source->context, mdl);
+    ferry_host_pages_totals(pages, &totals);
+    assert_true(totals.mdls == 0 && totals.pages == 0 && totals.wrapped_pages == 0);
     ferry_host_pages_destroy(pages);
 }
 

@@ -4,8 +4,8 @@
 # Compiled once, with the contract suite (tests/contract/rules.mk).
 KMD_TEST_OBJECTS = $(KMD_SUITE_SOURCES:%.c=$(BUILD)/obj-suite/%.o)
 KMD_TEST_HEADERS = $(HOST_HEADERS) $(wildcard sim/model/*.h tests/unit/kmd/*.h tests/unit/kmd/*/*.h)
-KMD_TESTS := $(addprefix $(BUILD)/tests/test_,adapter doorbells miniport notices page_tables paging_order paging_sizes resets user_order \
-    user_places views virtual_caps virtual_fence virtual_order)
+KMD_TESTS := $(addprefix $(BUILD)/tests/test_,adapter doorbells flip miniport notices page_tables paging_order paging_sizes resets \
+    user_order user_places views virtual_caps virtual_fence virtual_order)
 
 $(KMD_TESTS): $(BUILD)/tests/%: tests/unit/kmd/%.c $$(KMD_TEST_OBJECTS) $$(KMD_TEST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)

@@ -94,6 +94,10 @@ static void a_level_is_shown_where_the_allocation_was_built_to_be(void **state)
     }
     assert_int_equal(ferry_gpu_rows_read(rig->gpu, address + 4 * 4096 - 1, rows, 1), FERRY_ERROR_RANGE);
     assert_int_equal(ferry_gpu_rows_read(rig->gpu, address + 5 * 4096, rows, 1), FERRY_ERROR_RANGE);
+    // Up to its end, and no byte further.
+    assert_int_equal(ferry_gpu_rows_read(rig->gpu, address + 5 * 4096 - 8, rows, 8), FERRY_OK);
+    assert_int_equal(ferry_gpu_rows_read(rig->gpu, address + 5 * 4096 - 8, rows, 9), FERRY_ERROR_RANGE);
+    assert_int_equal(ferry_gpu_rows_write(rig->gpu, address + 4 * 4096 + 1, rows, sizeof rows), FERRY_ERROR_RANGE);
     // A range that shows something shows nothing else, wherever that is.
     const struct ferry_gpu_view elsewhere = {
         .base = 0x10000, .bytes = 4096, .row_bytes = 128, .swizzle = 2, .is_small = true};

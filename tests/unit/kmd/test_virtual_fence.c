@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A monitored fence of driver model 2, whose address is one of the paging process.
+// What the miniport does at addresses of the paging process: a monitored fence, and the byte that is spoilt on purpose.
 #include "page_tables.h"
 
 #include <stdio.h>
@@ -69,10 +69,54 @@ static void a_monitored_fence_is_written_by_its_address(void **state)
     pages_free(rig, &host);
 }
 
+// Content of one page, in at 0x40000 of the paging process's addresses, which lead to the host's page.
+static void bring_in(struct rig *rig, HANDLE allocation)
+{
+    DXGKARG_BUILDPAGINGBUFFER a = start(rig);
+
+    a.Operation = DXGK_OPERATION_VIRTUAL_TRANSFER;
+    a.TransferVirtual =
+        (DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL){.hAllocation = allocation,
+                                                 .TransferSizeInBytes = 4096,
+                                                 .SourceVirtualAddress = 0x40000,
+                                                 .DestinationVirtualAddress = 0x41000,
+                                                 .TransferDirection = DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL};
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+}
+
+// Whose addresses a spoilt byte is at is asked of the process that there is, and of none when it has gone.
+static void a_byte_is_spoilt_at_the_addresses_of_the_paging_process_that_there_is(void **state)
+{
+    struct rig *rig = *state;
+    HANDLE allocation = make_allocation(rig, 4096, false);
+    struct host_pages host;
+
+    pages_make(rig, &host, 1);
+    DXGK_PTE pages[2] = {{.Valid = 1, .CacheCoherent = 1, .PageAddress = host.pfn[0]}, local_page(CONTENT_AT)};
+    for (unsigned round = 0; round < 2; round++) {
+        HANDLE system = make_process(rig, true);
+        DXGKARG_BUILDPAGINGBUFFER a = start(rig);
+        update_arguments(&a, 0, LEVEL0_AT, 0x40, 2, pages);
+        a.UpdatePageTable.hProcess = system;
+        a.UpdatePageTable.FirstPteVirtualAddress = 0x40000;
+        assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+        ferry_kmd_flip(rig->adapter, false, 1, 77);
+        bring_in(rig, allocation);
+        assert_true(ferry_kmd_flipped(rig->adapter));
+        assert_int_equal(rig->kmd->DxgkDdiDestroyProcess(rig->adapter, system), STATUS_SUCCESS);
+        ferry_kmd_flip(rig->adapter, false, 1, 77);
+        bring_in(rig, allocation);
+        assert_false(ferry_kmd_flipped(rig->adapter));
+    }
+    destroy_allocation(rig, allocation);
+    pages_free(rig, &host);
+}
+
 int main(void)
 {
     rig_model = 2;
-    const struct CMUnitTest tests[] = {CASE(a_monitored_fence_is_written_by_its_address)};
+    const struct CMUnitTest tests[] = {CASE(a_monitored_fence_is_written_by_its_address),
+                                       CASE(a_byte_is_spoilt_at_the_addresses_of_the_paging_process_that_there_is)};
 
     printf("miniport: real\n");
     return cmocka_run_group_tests(tests, NULL, NULL);

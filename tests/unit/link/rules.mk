@@ -32,12 +32,18 @@ $(BUILD)/tests/framed: tests/unit/link/test_framed.c $(ROOT_COMPLEX_SOURCES) \
 
 TEST_PROGRAMS += $(BUILD)/tests/framed
 
+$(BUILD)/tests/channels: tests/unit/link/test_channels.c host-driver/link/packet_queue.c host-driver/link/fd_channel.c $(HOST_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka
+
+TEST_PROGRAMS += $(BUILD)/tests/channels
+
 # The kernel's word on where memory is, and whether it may be locked, comes from the test.
 $(BUILD)/tests/pci $(BUILD)/tests/vfio: $(BUILD)/tests/%: tests/unit/link/test_%.c $(wildcard host-driver/link/pci_*.c) \
     $(addprefix host-driver/link/,backend_pci.c pinned_pages.c file_user.c problem.c dma_map.c) \
     $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -Wl,--wrap=pread -Wl,--wrap=mlock -lcmocka
+	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -Wl,--wrap=pread,--wrap=mlock,--wrap=munlock -lcmocka
 
 TEST_PROGRAMS += $(BUILD)/tests/pci $(BUILD)/tests/vfio
 

@@ -127,6 +127,33 @@ static void removed_pages_are_gone_and_come_again(void **context)
     }
 }
 
+// Both windows are full but for a few pages, which more than once was room for: the search may have to begin in the
+// middle of them. And what was mapped of more than there is room for is not.
+static void whatever_room_is_left_is_found(void **context)
+{
+    enum { LEFT = 10, FIRST = 100 };
+    struct state *state = *context;
+    const size_t all = FERRY_DMA_HIGH_PAGES + FERRY_DMA_LOW_PAGES;
+    uint64_t *bus = malloc((all + 1) * sizeof(*bus)), few[LEFT + 1];
+    assert_non_null(bus);
+    assert_int_equal(ferry_dma_map_add(state->map, state->memory, all + 1, 0, bus), FERRY_ERROR_NO_HOST_MEMORY);
+    assert_int_equal(ferry_dma_map_pages(state->map), 0);
+    assert_int_equal(ferry_dma_map_add(state->map, state->memory, FERRY_DMA_HIGH_PAGES, FERRY_DMA_CONSECUTIVE, bus),
+                     FERRY_OK);
+    uint64_t *low = bus + FERRY_DMA_HIGH_PAGES;
+    assert_int_equal(ferry_dma_map_add(state->map, state->memory, FERRY_DMA_LOW_PAGES, FERRY_DMA_CONSECUTIVE, low),
+                     FERRY_OK);
+    ferry_dma_map_remove(state->map, low + FIRST, LEFT);
+    assert_int_equal(ferry_dma_map_add(state->map, state->memory, LEFT / 2, FERRY_DMA_CONSECUTIVE, few), FERRY_OK);
+    ferry_dma_map_remove(state->map, few, LEFT / 2);
+    assert_int_equal(ferry_dma_map_add(state->map, state->memory, LEFT + 1, FERRY_DMA_CONSECUTIVE, few),
+                     FERRY_ERROR_NO_HOST_MEMORY);
+    assert_int_equal(ferry_dma_map_add(state->map, state->memory, LEFT, FERRY_DMA_CONSECUTIVE, few), FERRY_OK);
+    assert_memory_equal(few, low + FIRST, LEFT * sizeof(*few));
+    assert_int_equal(ferry_dma_map_pages(state->map), all);
+    free(bus);
+}
+
 static void bad_arguments_are_named(void **context)
 {
     struct state *state = *context;
@@ -148,9 +175,13 @@ static void bad_arguments_are_named(void **context)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(every_byte_is_found_and_nothing_beside_it), CASE(scattered_pages_use_both_windows_and_are_not_one_run),
-        CASE(consecutive_pages_are_consecutive),         CASE(a_run_never_goes_round_the_end_of_a_window),
-        CASE(removed_pages_are_gone_and_come_again),     CASE(bad_arguments_are_named),
+        CASE(every_byte_is_found_and_nothing_beside_it),
+        CASE(scattered_pages_use_both_windows_and_are_not_one_run),
+        CASE(consecutive_pages_are_consecutive),
+        CASE(a_run_never_goes_round_the_end_of_a_window),
+        CASE(removed_pages_are_gone_and_come_again),
+        CASE(whatever_room_is_left_is_found),
+        CASE(bad_arguments_are_named),
     };
     return cmocka_run_group_tests_name("dma_map", tests, NULL, NULL);
 }

@@ -36,6 +36,21 @@ int __wrap_mlock(const void *memory, size_t bytes)
     return may_not_lock ? -1 : 0;
 }
 
+// Pages from `watched` on that were unlocked, a bit each.
+static const unsigned char *watched;
+static uint32_t unlocked;
+
+int __wrap_munlock(const void *memory, size_t bytes);
+
+int __wrap_munlock(const void *memory, size_t bytes)
+{
+    for (size_t n = 0; n < bytes / PAGE_BYTES; n++) {
+        const uintptr_t page = ((uintptr_t)memory - (uintptr_t)watched) / PAGE_BYTES + n;
+        unlocked |= watched != NULL && page < 32 ? 1u << page : 0;
+    }
+    return 0;
+}
+
 ssize_t __real_pread(int fd, void *data, size_t bytes, off_t at);
 ssize_t __wrap_pread(int fd, void *data, size_t bytes, off_t at);
 
@@ -389,6 +404,47 @@ static void the_device_is_told_where_memory_is(void **state)
     free(memory);
 }
 
+// What the device reaches stays locked, whatever becomes of other calls about the same memory; and all else is
+// unlocked.
+static void what_the_device_reaches_stays_locked(void **state)
+{
+    (void)state;
+    enum { COUNT = 16 };
+    struct ferry_link *link = open_good();
+    uint64_t bus[COUNT], other[COUNT];
+    unsigned char *all = pages_of(COUNT + 1);
+    // Not where a large page begins, whose pages follow each other.
+    unsigned char *memory = all + ((uintptr_t)all / PAGE_BYTES % 512 == 0 ? PAGE_BYTES : 0);
+    watched = memory;
+    assert_int_equal(link->operations->dma_map(link, memory + 4 * PAGE_BYTES, 3, 0, bus + 4), FERRY_OK);
+    assert_int_equal(link->operations->dma_map(link, memory + 9 * PAGE_BYTES, 1, 0, bus + 9), FERRY_OK);
+    for (unsigned way = 0; way < 3; way++) {
+        may_not_lock = way == 0;
+        frames = way == 1 ? HIDDEN : SCATTERED;
+        unlocked = 0;
+        ferry_problem_clear();
+        assert_int_equal(link->operations->dma_map(link, memory, COUNT, way == 2 ? FERRY_DMA_CONSECUTIVE : 0, other),
+                         way == 1 ? FERRY_ERROR_BACKEND : FERRY_ERROR_NO_HOST_MEMORY);
+        // And it is not moved.
+        assert_true(way != 2 || strstr(ferry_problem(), "the device reaches already") != NULL);
+        assert_int_equal(unlocked, 0xffff & ~(7u << 4 | 1u << 9));
+        assert_ptr_equal(link->operations->dma_find(link, bus[5]), memory + 5 * PAGE_BYTES);
+    }
+    // In runs, of which one ends where the other begins in the list.
+    assert_int_equal(link->operations->dma_map(link, memory, 2, 0, bus), FERRY_OK);
+    memcpy(other, bus + 4, 3 * sizeof(*bus));
+    memcpy(other + 3, bus, 2 * sizeof(*bus));
+    unlocked = 0;
+    link->operations->dma_unmap(link, other, 5);
+    assert_int_equal(unlocked, 3u | 7u << 4);
+    unlocked = 0;
+    link->operations->dma_unmap(link, bus + 9, 1);
+    assert_int_equal(unlocked, 1u << 9);
+    watched = NULL;
+    link->operations->close(link);
+    free(all);
+}
+
 static void many_pages_come_and_go(void **state)
 {
     (void)state;
@@ -495,6 +551,7 @@ int main(void)
         CASE(a_device_that_goes_is_lost_by_name),
         CASE(interrupt_messages_are_looked_for_in_memory),
         CASE(the_device_is_told_where_memory_is),
+        CASE(what_the_device_reaches_stays_locked),
         CASE(many_pages_come_and_go),
         CASE(pages_that_follow_each_other_are_found),
         CASE(writes_to_watched_pages_end_a_wait),

@@ -15,13 +15,18 @@ static void a_function_reset_is_asked_for_and_the_device_placed_again(void **con
 {
     struct state *state = *context;
     struct ferry_link_counts counts;
+    unsigned reasons = 77;
     fake_device_expect_reset(&state->device, true);
     fake_device_expect_enumeration(&state->device, false);
-    // What it still asked for in the name of somebody else is not counted as this host's.
+    // What it still asked for in the name of somebody else is not counted as this host's, nor what it said.
+    fake_device_send(&state->device, (const uint32_t[]){0x40000001, 0x0000000f, 0xfee00000, 0x4021}, 4);
     fake_device_send(&state->device, (const uint32_t[]){0x40000001, 0x0000ff0f, 0x00123000, 5}, 4);
     assert_int_equal(state->link->operations->reset(state->link), FERRY_OK);
     state->link->operations->counts(state->link, &counts);
     assert_int_equal(counts.unmapped_accesses + counts.last_unmapped_address, 0);
+    assert_int_equal(state->link->operations->take_interrupts(state->link), 0);
+    assert_int_equal(state->link->operations->pump(state->link, 10, &reasons), FERRY_OK);
+    assert_int_equal(reasons, 0);
     assert_int_equal(state->device.step, 26 + 37 + 26);
     fake_device_expect_reset(&state->device, false);
     assert_int_equal(state->link->operations->reset(state->link), FERRY_ERROR_UNSUPPORTED);
@@ -218,6 +223,30 @@ static void split_and_interleaved_answers_find_their_places(void **context)
     assert_int_equal(traffic(state).unexpected, 0);
 }
 
+static unsigned piece, refused_piece;
+
+static void answer_all_but_one(struct fake_device *device, const struct fake_packet *packet)
+{
+    if (piece++ == refused_piece) {
+        fake_device_send(device, (const uint32_t[]){0x0a000000, 0x01002100, packet->words[1] & 0xff00}, 3);
+    } else {
+        answer_with_address(device, packet);
+    }
+}
+
+static void one_piece_that_is_refused_fails_the_read(void **context)
+{
+    struct state *state = *context;
+    uint32_t data[192];
+    state->device.answer_to = answer_all_but_one;
+    for (refused_piece = 0; refused_piece < 4; refused_piece++) {
+        piece = 0;
+        assert_int_equal(state->link->operations->read_block(state->link, FERRY_BAR_WINDOW, 0x4000, data, sizeof(data)),
+                         refused_piece < 3 ? FERRY_ERROR_RANGE : FERRY_OK);
+        assert_int_equal(piece, 3);
+    }
+}
+
 static void refused_read_gives_ones(void **context)
 {
     struct state *state = *context;
@@ -311,6 +340,7 @@ int main(void)
         CASE(window_uses_long_headers_and_cuts_at_payload_blocks),
         CASE(block_read_is_put_together_from_unaligned_pieces),
         CASE(split_and_interleaved_answers_find_their_places),
+        CASE(one_piece_that_is_refused_fails_the_read),
         CASE(refused_read_gives_ones),
         CASE(answers_that_do_not_fit_fail_the_read),
         CASE(lost_answer_is_a_timeout_in_cycles_and_a_late_one_is_counted),

@@ -84,6 +84,11 @@ static void unmapped_read_gets_unsupported_request_and_is_reported(void **contex
     assert_int_equal(packet->words[2], 0x01000700);
     assert_int_equal(link_counts(state).unmapped_accesses, 1);
     assert_true(link_counts(state).last_unmapped_address == 0x7712345680ull);
+    // From the third byte of a word to the second of the next: the answer says where that begins.
+    DELIVER(state, 0x20000002, 0x0100083c, 0x00000077, 0x12345684);
+    assert_int_equal(state->device.sent_count, 2);
+    assert_int_equal(packet[1].words[1], 0x00002000 | 4);
+    assert_int_equal(packet[1].words[2], 0x01000806);
 }
 
 static void a_page_is_out_of_reach_once_it_is_unmapped(void **context)

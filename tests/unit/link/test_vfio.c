@@ -31,6 +31,15 @@ int __wrap_mlock(const void *memory, size_t bytes)
     return -1;
 }
 
+int __wrap_munlock(const void *memory, size_t bytes);
+
+int __wrap_munlock(const void *memory, size_t bytes)
+{
+    (void)memory;
+    (void)bytes;
+    return -1;
+}
+
 ssize_t __wrap_pread(int fd, void *data, size_t bytes, off_t at)
 {
     return __real_pread(fd, data, bytes, at);

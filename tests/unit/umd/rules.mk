@@ -7,3 +7,17 @@ $(BUILD)/tests/test_umd: tests/unit/umd/test_umd.c $(UMD_TEST_SOURCES) $(HOST_HE
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $< $(UMD_TEST_SOURCES) -lcmocka -lpthread -o $@
 TEST_PROGRAMS += $(BUILD)/tests/test_umd
+
+# Programs and residency lists, with the test in the manager's place.
+UMD_CALL_TESTS := $(BUILD)/tests/umd_process $(BUILD)/tests/umd_residency
+$(UMD_CALL_TESTS): $(BUILD)/tests/umd_%: tests/unit/umd/test_%.c host-driver/umd/%.c \
+    $(addprefix host-driver/umd/,call.c handles.c observer.c) $(HOST_HEADERS) $(CONTRACT)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $(filter %.c,$^) -lcmocka -lpthread -o $@
+TEST_PROGRAMS += $(UMD_CALL_TESTS)
+
+# A job's recording, with the test in the manager's place.
+$(BUILD)/tests/umd_recording: tests/unit/umd/test_recording.c host-driver/umd/recording.c $(HOST_HEADERS) $(CONTRACT)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $(filter %.c,$^) -lcmocka -o $@
+TEST_PROGRAMS += $(BUILD)/tests/umd_recording

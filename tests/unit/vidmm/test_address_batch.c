@@ -134,6 +134,15 @@ static void operations_see_what_those_before_have_left(void **state)
     assert_int_equal(ferry_vm_batch_prepare(&batch, &bytes), FERRY_OK);
     assert_int_equal(batch.list.count + batch.old_count + batch.made_count, 0);
     ferry_vm_batch_end(&batch);
+    // A copy of what an operation before it has mapped, with what the space has on both sides of that.
+    ferry_vm_batch_begin(&batch, &space);
+    assert_int_equal(map(&batch, 80, 2, &owners[3], 5, 0), FERRY_OK);
+    assert_int_equal(ferry_vm_batch_copy(&batch, 112, 8, 77), FERRY_OK);
+    assert_int_equal(carry_out(&batch, &bytes), FERRY_OK);
+    holds(80, 80, 2, &owners[3], 5);
+    holds(106, 106, 9, NULL, 0);
+    holds(115, 115, 2, &owners[3], 5);
+    holds(117, 117, 11, NULL, 0);
     end(20);
 }
 
@@ -162,6 +171,20 @@ static void pieces_of_a_reservation_are_one_again(void **state)
     assert_int_equal(ferry_vm_batch_unmap(&batch, 72, 8), FERRY_OK);
     assert_int_equal(carry_out(&batch, &bytes), FERRY_OK);
     holds(70, 64, 64, NULL, 0);
+    // And none with those beside it.
+    assert_int_equal(reserve(32, 32), FERRY_OK);
+    assert_int_equal(reserve(128, 32), FERRY_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        ferry_vm_batch_begin(&batch, &space);
+        if (i == 0)
+            assert_int_equal(map(&batch, 64, 64, &owners[1], 0, 0), FERRY_OK);
+        else
+            assert_int_equal(ferry_vm_batch_unmap(&batch, 64, 64), FERRY_OK);
+        assert_int_equal(carry_out(&batch, &bytes), FERRY_OK);
+        holds(40, 32, 32, NULL, 0);
+        holds(70, 64, 64, i == 0 ? &owners[1] : NULL, 0);
+        holds(140, 128, 32, NULL, 0);
+    }
     end(20);
 }
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands between a link and its bytes: packets that wait, and a descriptor that may not be ready.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+// cmocka asks for the standard headers before it.
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "link/fd_channel.h"
+#include "link/packet_queue.h"
+
+enum { PACKETS = 20000, WAITING = 50, MOST_WORDS = 200 };
+
+// The nth packet's length, and its words.
+static size_t words_of(uint32_t n, uint32_t *words)
+{
+    const size_t count = n * 37 % MOST_WORDS + 1;
+    for (size_t i = 0; i < count; i++) {
+        words[i] = n * 1000003u + (uint32_t)i;
+    }
+    return count;
+}
+
+// There are always some in it, so it never begins anew; it takes no more memory than for those that wait.
+static void packets_come_as_they_went(void **state)
+{
+    (void)state;
+    struct ferry_packet_queue queue = {0};
+    uint32_t words[MOST_WORDS], first = 0;
+    bool control = false;
+    size_t count = 0;
+    assert_null(ferry_packet_queue_first(&queue, &control, &count));
+    for (uint32_t n = 0; n < PACKETS; n++) {
+        assert_true(ferry_packet_queue_put(&queue, n % 3 == 0, words, words_of(n, words)));
+        // Between one and WAITING stay.
+        for (uint32_t stay = n % (2 * WAITING) < WAITING ? WAITING : 1 + n % 7; n + 1 - first > stay; first++) {
+            const uint32_t *got = ferry_packet_queue_first(&queue, &control, &count);
+            assert_non_null(got);
+            assert_int_equal(count, words_of(first, words));
+            assert_int_equal(control, first % 3 == 0);
+            assert_memory_equal(got, words, count * sizeof(*words));
+            ferry_packet_queue_drop(&queue);
+        }
+    }
+    assert_true(queue.room < 8 * WAITING * MOST_WORDS);
+    while (ferry_packet_queue_first(&queue, &control, &count) != NULL) {
+        assert_int_equal(count, words_of(first++, words));
+        ferry_packet_queue_drop(&queue);
+    }
+    assert_int_equal(first, PACKETS);
+    ferry_packet_queue_end(&queue);
+}
+
+static void check_channel(int ours, int theirs, bool socket)
+{
+    struct ferry_channel channel = {0};
+    uint8_t bytes[4096] = {1, 2, 3};
+    size_t sent = 0, came = 0;
+    ssize_t put, got;
+    assert_int_equal(ferry_fd_channel(ours, socket, &channel), FERRY_OK);
+    const struct ferry_channel_operations *operations = channel.operations;
+    // Nothing has come: no bytes, and no end either.
+    assert_int_equal(operations->read(channel.context, bytes, sizeof(bytes)), 0);
+    assert_int_equal(operations->wait(channel.context, true, 0), FERRY_CHANNEL_WRITES);
+    // Until nothing goes any more, for now.
+    while ((put = operations->write(channel.context, bytes, sizeof(bytes))) > 0) {
+        sent += (size_t)put;
+    }
+    assert_int_equal(put, 0);
+    assert_true(sent > 0);
+    assert_int_equal(operations->wait(channel.context, true, 0), 0);
+    while ((got = recv(theirs, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0) {
+        came += (size_t)got;
+    }
+    assert_int_equal(came, sent);
+    assert_int_equal(operations->wait(channel.context, true, 0), FERRY_CHANNEL_WRITES);
+    assert_int_equal(send(theirs, "abc", 3, 0), 3);
+    assert_int_equal(operations->wait(channel.context, false, -1), FERRY_CHANNEL_READS);
+    assert_int_equal(operations->read(channel.context, bytes, 2), 2);
+    assert_int_equal(operations->read(channel.context, bytes + 2, 5), 1);
+    assert_memory_equal(bytes, "abc", 3);
+    close(theirs);
+    assert_int_equal(operations->wait(channel.context, false, -1), FERRY_CHANNEL_READS);
+    errno = 0;
+    assert_int_equal(operations->read(channel.context, bytes, 1), -1);
+    assert_int_equal(errno, ENODEV);
+    operations->close(channel.context);
+}
+
+static void a_channel_that_is_not_ready_is_no_end(void **state)
+{
+    (void)state;
+    for (unsigned socket = 0; socket < 2; socket++) {
+        int pair[2];
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+        // What is no socket is opened so.
+        assert_int_equal(fcntl(pair[0], F_SETFL, socket ? 0 : O_NONBLOCK), 0);
+        check_channel(pair[0], pair[1], socket);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(packets_come_as_they_went),
+                                       cmocka_unit_test(a_channel_that_is_not_ready_is_no_end)};
+    return cmocka_run_group_tests_name("channels", tests, NULL, NULL);
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs of an adapter, with the test in the manager's place: who ends one waits without the adapter's lock.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+// cmocka asks for the standard headers before it.
+#include <cmocka.h>
+
+#include "umd/call.h"
+#include "umd/device.h"
+#include "umd/process.h"
+#include "umd/runner.h"
+
+static struct umd_adapter adapter;
+static struct ferry_process *process;
+static bool held;           // The lock, while the manager waited.
+static bool closes;         // The adapter is closed meanwhile, and the process goes with it.
+static int creation;        // Outcome of the manager's call.
+static int outcome, second; // Of the manager's call; and of a second one about the same process meanwhile.
+
+int ferry_vidmm_create_process(struct ferry_vidmm *manager, const struct ferry_vidmm_process_options *options,
+                               D3DKMT_HANDLE *handle)
+{
+    (void)manager;
+    (void)options;
+    *handle = 7;
+    return creation;
+}
+
+int ferry_vidmm_destroy_process(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
+{
+    (void)manager;
+    assert_int_equal(handle, 7);
+    held = pthread_mutex_trylock(&adapter.lock) != 0;
+    if (!held)
+        pthread_mutex_unlock(&adapter.lock);
+    if (!held && closes)
+        umd_process_end(adapter.processes);
+    else if (!held)
+        second = ferry_process_destroy(process);
+    return outcome;
+}
+
+int ferry_vidmm_set_weight(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint32_t weight)
+{
+    (void)manager;
+    (void)handle;
+    (void)weight;
+    return FERRY_OK;
+}
+
+int ferry_vidmm_set_reservation(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint64_t bytes)
+{
+    (void)manager;
+    (void)handle;
+    (void)bytes;
+    return FERRY_OK;
+}
+
+int ferry_vidmm_memory_info(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, unsigned group,
+                            struct ferry_vidmm_memory_info *info)
+{
+    (void)manager;
+    (void)handle;
+    (void)group;
+    (void)info;
+    return FERRY_ERROR_HANDLE;
+}
+
+int ferry_vidmm_process_statistics(struct ferry_vidmm *manager, D3DKMT_HANDLE handle,
+                                   struct ferry_vidmm_process_statistics *statistics)
+{
+    (void)manager;
+    (void)handle;
+    (void)statistics;
+    return FERRY_ERROR_HANDLE;
+}
+
+int umd_device_destroy(struct umd_call *call, struct umd_device *device)
+{
+    (void)call;
+    (void)device;
+    return FERRY_OK;
+}
+
+void umd_runner_wake(struct umd_adapter *of)
+{
+    (void)of;
+}
+
+void umd_runner_tell(const struct umd_adapter *of)
+{
+    (void)of;
+}
+
+uint64_t ferry_gpu_cycles(struct ferry_gpu *gpu)
+{
+    (void)gpu;
+    return 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&adapter, 0, sizeof adapter);
+    pthread_mutex_init(&adapter.lock, NULL);
+    pthread_mutex_init(&adapter.telling, NULL);
+    pthread_cond_init(&adapter.device_ended, NULL);
+    adapter.users = 1;
+    adapter.handle = umd_handle_make(UMD_ADAPTER, &adapter, &adapter);
+    held = closes = false;
+    creation = outcome = second = FERRY_OK;
+    assert_int_equal(ferry_process_create(adapter.handle, NULL, &process), FERRY_OK);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    assert_null(adapter.processes);
+    umd_handle_end(adapter.handle);
+    return 0;
+}
+
+static void who_ends_a_program_waits_without_the_lock(void **state)
+{
+    (void)state;
+    // It could not be ended yet: it is there, as before.
+    outcome = FERRY_ERROR_TIMEOUT;
+    assert_int_equal(ferry_process_destroy(process), FERRY_ERROR_TIMEOUT);
+    assert_false(held);
+    assert_int_equal(second, FERRY_ERROR_HANDLE); // Somebody is at it.
+    assert_int_equal(ferry_process_set_weight(process, 3), FERRY_OK);
+    outcome = FERRY_OK;
+    assert_int_equal(ferry_process_destroy(process), FERRY_OK);
+    assert_false(held);
+    assert_int_equal(ferry_process_destroy(process), FERRY_ERROR_HANDLE);
+}
+
+static void a_program_that_goes_with_its_adapter_meanwhile_is_gone(void **state)
+{
+    (void)state;
+    closes = true;
+    outcome = FERRY_ERROR_HANDLE;
+    assert_int_equal(ferry_process_destroy(process), FERRY_ERROR_HANDLE);
+    assert_false(held);
+}
+
+static uintptr_t place_of(const void *handle)
+{
+    return (uintptr_t)handle & 0xffffff;
+}
+
+// Its handle has a place in the table, which the next one gets.
+static void a_program_that_does_not_come_keeps_no_handle(void **state)
+{
+    int object;
+    struct ferry_process *other = NULL;
+
+    (void)state;
+    void *before = umd_handle_make(UMD_QUEUE, &object, &adapter);
+    umd_handle_end(before);
+    creation = FERRY_ERROR_NO_VIDEO_MEMORY;
+    assert_int_equal(ferry_process_create(adapter.handle, NULL, &other), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_null(other);
+    void *after = umd_handle_make(UMD_QUEUE, &object, &adapter);
+    assert_int_equal(place_of(after), place_of(before));
+    umd_handle_end(after);
+    assert_int_equal(ferry_process_destroy(process), FERRY_OK);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {CASE(who_ends_a_program_waits_without_the_lock),
+                                       CASE(a_program_that_goes_with_its_adapter_meanwhile_is_gone),
+                                       CASE(a_program_that_does_not_come_keeps_no_handle)};
+    return cmocka_run_group_tests_name("umd_process", tests, NULL, NULL);
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job on its way to the manager, with the test in the manager's place.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+// cmocka asks for the standard headers before it.
+#include <cmocka.h>
+
+#include "umd/recording.h"
+#include "umd/residency.h"
+
+#define PAGE      4096u
+#define MOST      4u // allocations that a buffer names
+#define FIRST_OWN 100u
+
+static unsigned asked, changes_at; // From so many questions on each page shows an allocation of its own.
+
+int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, uint64_t address,
+                             struct ferry_vidmm_mapping *mapping)
+{
+    (void)manager;
+    (void)device;
+    uint64_t page = address / PAGE;
+    *mapping = (struct ferry_vidmm_mapping){.address = 0, .bytes = UINT64_C(1) << 40, .allocation = 1};
+    if (asked++ >= changes_at)
+        *mapping = (struct ferry_vidmm_mapping){
+            .address = page * PAGE, .bytes = PAGE, .allocation = (D3DKMT_HANDLE)(FIRST_OWN + page)};
+    return FERRY_OK;
+}
+
+int ferry_vidmm_own_address(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint64_t *address)
+{
+    (void)manager;
+    (void)allocation;
+    (void)address;
+    return FERRY_ERROR_HANDLE;
+}
+
+void umd_touch(struct umd_allocation *allocation)
+{
+    (void)allocation;
+}
+
+static struct umd_recording *make(void)
+{
+    const DXGK_CONTEXTINFO info = {.DmaBufferSize = 4096, .AllocationListSize = MOST, .PatchLocationListSize = 8};
+    struct umd_recording *job = umd_recording_make(&info);
+    assert_non_null(job);
+    return job;
+}
+
+static bool names(const struct ferry_vidmm_submission *buffer, D3DKMT_HANDLE allocation, bool write)
+{
+    for (uint32_t i = 0; i < buffer->reference_count; i++)
+        if (buffer->references[i].allocation == allocation)
+            return buffer->references[i].write == write;
+    return false;
+}
+
+// Another thread's update of the addresses comes between any two questions of what is mapped there. Whatever was found
+// is named, and where that is more than a buffer can nothing is.
+static void what_is_mapped_may_change_while_it_is_named(void **state)
+{
+    (void)state;
+    for (uint64_t pages = 1; pages <= 2 * MOST; pages++) {
+        for (changes_at = 0; changes_at < 8; changes_at++) {
+            struct umd_recording *job = make();
+            struct umd_virtual packet = {.destination = 0, .source = 64 * PAGE, .bytes = (uint32_t)(pages * PAGE)};
+            uint32_t count;
+            asked = 0;
+            int error = umd_record_virtual(job, &packet);
+            bool one_destination = changes_at > 0, one_source = changes_at > 1;
+            uint64_t found = (one_destination ? 1 : pages) + (one_source ? !one_destination : pages);
+            assert_int_equal(error, found <= MOST ? FERRY_OK : FERRY_ERROR_RANGE);
+            assert_int_equal(umd_recording_is_empty(job), error != FERRY_OK);
+            const struct ferry_vidmm_submission *buffer = umd_recording_buffers(job, &count);
+            assert_int_equal(count, 1);
+            assert_int_equal(buffer->reference_count, error == FERRY_OK ? found : 0);
+            for (uint64_t i = 0; i < pages && error == FERRY_OK; i++) {
+                assert_true(names(buffer, one_destination ? 1 : (D3DKMT_HANDLE)(FIRST_OWN + i), true));
+                if (!one_source)
+                    assert_true(names(buffer, (D3DKMT_HANDLE)(FIRST_OWN + 64 + i), false));
+            }
+            umd_recording_end(job);
+        }
+    }
+}
+
+// What a job of before named by its handle stood in the same place of the list, with an address.
+static void what_is_named_by_its_mapping_has_no_address_of_a_job_before(void **state)
+{
+    (void)state;
+    struct umd_allocation allocation = {.vidmm = 7, .address = 0x123000, .bytes = PAGE};
+    const struct umd_virtual packet = {.is_fill = true, .destination = 0, .bytes = PAGE};
+    struct umd_recording *job = make();
+    uint32_t count;
+    assert_true(umd_record_fill(job, &allocation, 0, 64, 0, 0));
+    assert_true(umd_recording_buffers(job, &count)->addresses[0] == 0x123000);
+    umd_recording_empty(job);
+    changes_at = UINT32_MAX;
+    assert_int_equal(umd_record_virtual(job, &packet), FERRY_OK);
+    const struct ferry_vidmm_submission *buffer = umd_recording_buffers(job, &count);
+    assert_int_equal(buffer->references[0].allocation, 1);
+    assert_true(buffer->addresses[0] == 0);
+    umd_recording_end(job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_mapped_may_change_while_it_is_named),
+        cmocka_unit_test(what_is_named_by_its_mapping_has_no_address_of_a_job_before),
+    };
+    return cmocka_run_group_tests_name("umd_recording", tests, NULL, NULL);
+}

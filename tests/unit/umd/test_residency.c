@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Residency lists and the trim loop, with the test in the manager's place: so many pages, and what is required of them.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+// cmocka asks for the standard headers before it.
+#include <cmocka.h>
+
+#include "umd/call.h"
+#include "umd/residency.h"
+#include "umd/runner.h"
+
+#define PAGE ((uint64_t)FERRY_PAGE_BYTES)
+
+enum { A, B, C, D, ALLOCATIONS };
+enum { FIRST = 100, ROOM = 12 };
+
+static struct umd_adapter adapter;
+static struct umd_device device;
+static struct umd_allocation *all[ALLOCATIONS];
+
+// The manager.
+static unsigned counts[ALLOCATIONS], attempts,
+    fails_at; // the so-manieth attempt fails for want of host memory; 0 = none
+static uint64_t room;
+
+static uint64_t required(void)
+{
+    uint64_t pages = 0;
+    for (unsigned i = 0; i < ALLOCATIONS; i++)
+        pages += counts[i] ? all[i]->bytes / PAGE : 0;
+    return pages;
+}
+
+int ferry_vidmm_make_resident(struct ferry_vidmm *manager, D3DDDI_MAKERESIDENT *arguments)
+{
+    (void)manager;
+    uint64_t before = required();
+    if (++attempts == fails_at)
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    for (UINT i = 0; i < arguments->NumAllocations; i++)
+        counts[arguments->AllocationList[i] - FIRST]++;
+    uint64_t pages = required();
+    arguments->NumBytesToTrim = pages > room ? (pages - room) * PAGE : 0;
+    if (pages <= room) {
+        arguments->PagingFenceValue = attempts;
+        return pages > before ? FERRY_PENDING : FERRY_OK;
+    }
+    for (UINT i = 0; i < arguments->NumAllocations; i++)
+        counts[arguments->AllocationList[i] - FIRST]--;
+    return FERRY_ERROR_NO_VIDEO_MEMORY;
+}
+
+int ferry_vidmm_evict(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, D3DDDICB_EVICT *arguments)
+{
+    (void)manager;
+    assert_int_equal(handle, device.vidmm);
+    for (UINT i = 0; i < arguments->NumAllocations; i++) {
+        assert_true(counts[arguments->AllocationList[i] - FIRST] > 0);
+        counts[arguments->AllocationList[i] - FIRST]--;
+    }
+    arguments->NumBytesToTrim = 77;
+    return FERRY_OK;
+}
+
+void umd_runner_wake(struct umd_adapter *of)
+{
+    (void)of;
+}
+
+void umd_runner_tell(const struct umd_adapter *of)
+{
+    (void)of;
+}
+
+uint64_t ferry_gpu_cycles(struct ferry_gpu *gpu)
+{
+    (void)gpu;
+    return 0;
+}
+
+// Four pages each.
+static int setup(void **state)
+{
+    (void)state;
+    memset(&adapter, 0, sizeof adapter);
+    memset(counts, 0, sizeof counts);
+    attempts = fails_at = 0;
+    room = ROOM;
+    pthread_mutex_init(&adapter.lock, NULL);
+    pthread_mutex_init(&adapter.telling, NULL);
+    adapter.users = 1;
+    device = (struct umd_device){.adapter = &adapter, .vidmm = 9};
+    device.handle = umd_handle_make(UMD_DEVICE, &device, &adapter);
+    for (unsigned i = 0; i < ALLOCATIONS; i++) {
+        all[i] = calloc(1, sizeof *all[i]);
+        all[i]->device = &device;
+        all[i]->vidmm = FIRST + i;
+        all[i]->bytes = 4 * PAGE;
+        all[i]->handle = umd_handle_make(UMD_ALLOCATION, all[i], &adapter);
+    }
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < ALLOCATIONS; i++) {
+        umd_handle_end(all[i]->handle);
+        free(all[i]);
+    }
+    umd_handle_end(device.handle);
+    free(device.named.allocations);
+    free(device.named.handles);
+    return 0;
+}
+
+static int list_of(int (*call)(struct ferry_device *device, struct ferry_residency *arguments),
+                   struct ferry_residency *arguments, unsigned which)
+{
+    struct ferry_allocation *named = all[which]->handle;
+    *arguments = (struct ferry_residency){.size = sizeof *arguments, .allocations = &named, .count = 1};
+    int error = call(device.handle, arguments);
+    arguments->allocations = NULL;
+    return error;
+}
+
+static int ask(unsigned which)
+{
+    struct ferry_residency arguments;
+    return list_of(ferry_make_resident_trim, &arguments, which);
+}
+
+static void expect(unsigned a, unsigned b, unsigned c, unsigned d)
+{
+    const unsigned expected[ALLOCATIONS] = {a, b, c, d};
+    for (unsigned i = 0; i < ALLOCATIONS; i++) {
+        assert_int_equal(counts[i], expected[i]);
+        assert_int_equal(all[i]->count, expected[i]);
+    }
+}
+
+// The one that was used least recently, and no more than have to.
+static void just_enough_is_trimmed_from_the_oldest_on(void **state)
+{
+    (void)state;
+    for (unsigned i = A; i <= C; i++)
+        assert_int_equal(ask(i), FERRY_PENDING);
+    assert_int_equal(ask(A), FERRY_OK); // It is the newest by that.
+    assert_int_equal(ask(D), FERRY_PENDING);
+    expect(2, 0, 1, 1);
+    // Who was named by a call before is as good as any other.
+    assert_int_equal(ask(B), FERRY_PENDING);
+    assert_int_equal(ask(C), FERRY_PENDING);
+    expect(0, 1, 1, 1);
+    all[A]->bytes = 12 * PAGE;
+    assert_int_equal(ask(A), FERRY_PENDING);
+    expect(1, 0, 0, 0);
+}
+
+static void what_lies_elsewhere_is_not_trimmed(void **state)
+{
+    (void)state;
+    all[A]->in_aperture = true;
+    for (unsigned i = A; i <= C; i++)
+        assert_int_equal(ask(i), FERRY_PENDING);
+    assert_int_equal(ask(D), FERRY_PENDING);
+    expect(1, 0, 1, 1);
+}
+
+// After a call that fails the list is what it was, in its order; what an earlier call trimmed is none of this one's.
+static void what_was_trimmed_in_vain_is_put_back(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(A), FERRY_PENDING);
+    assert_int_equal(ask(A), FERRY_OK);
+    assert_int_equal(ask(B), FERRY_PENDING);
+    assert_int_equal(ask(C), FERRY_PENDING);
+    assert_int_equal(ask(D), FERRY_PENDING);
+    expect(0, 1, 1, 1);
+    assert_int_equal(ask(A), FERRY_PENDING);
+    expect(1, 0, 1, 1);
+    struct ferry_residency arguments;
+    assert_int_equal(list_of(ferry_evict, &arguments, C), FERRY_OK);
+    assert_int_equal(arguments.bytes_to_trim, 77);
+    assert_int_equal(ask(B), FERRY_PENDING);
+    expect(1, 1, 0, 1);
+    // The oldest is D, and then A. One has gone for C when the next attempt fails; and both when the third does.
+    for (unsigned more = 0; more < 2; more++) {
+        all[C]->bytes = (more ? 8 : 4) * PAGE;
+        fails_at = attempts + 2;
+        assert_int_equal(ask(C), FERRY_ERROR_NO_HOST_MEMORY);
+        fails_at = 0;
+        expect(1, 1, 0, 1);
+    }
+    all[C]->bytes = 4 * PAGE;
+    assert_int_equal(ask(C), FERRY_PENDING);
+    expect(1, 1, 1, 0);
+    assert_int_equal(ask(D), FERRY_PENDING);
+    expect(0, 1, 1, 1);
+}
+
+// Too large for all of it: what was trimmed for that stays off, and is said.
+static void what_was_trimmed_for_want_of_room_stays_off(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(A), FERRY_PENDING);
+    assert_int_equal(ask(B), FERRY_PENDING);
+    all[D]->bytes = (ROOM + 1) * PAGE;
+    struct ferry_residency arguments;
+    assert_int_equal(list_of(ferry_make_resident_trim, &arguments, D), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_int_equal(arguments.bytes_to_trim, PAGE);
+    expect(0, 0, 0, 0);
+}
+
+// A list in two batches, of which the second finds no room.
+static void batches_of_before_are_undone(void **state)
+{
+    (void)state;
+    enum { COUNT = D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS + 1 };
+    struct ferry_allocation **named = malloc(COUNT * sizeof(struct ferry_allocation *));
+    for (unsigned i = 0; i < COUNT; i++)
+        named[i] = all[i + 1 < COUNT ? A : D]->handle;
+    struct ferry_residency arguments = {.size = sizeof arguments, .allocations = named, .count = COUNT};
+    room = 7;
+    assert_int_equal(ferry_make_resident(device.handle, &arguments), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_int_equal(arguments.paging_fence_value, 0);
+    assert_int_equal(arguments.bytes_to_trim, PAGE);
+    expect(0, 0, 0, 0);
+    room = 8;
+    assert_int_equal(ferry_make_resident(device.handle, &arguments), FERRY_PENDING);
+    assert_int_equal(arguments.paging_fence_value, attempts);
+    expect(COUNT - 1, 0, 0, 1);
+    free(named);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        CASE(just_enough_is_trimmed_from_the_oldest_on),
+        CASE(what_lies_elsewhere_is_not_trimmed),
+        CASE(what_was_trimmed_in_vain_is_put_back),
+        CASE(what_was_trimmed_for_want_of_room_stays_off),
+        CASE(batches_of_before_are_undone),
+    };
+    return cmocka_run_group_tests_name("umd_residency", tests, NULL, NULL);
+}
