@@ -355,8 +355,12 @@ void address_waits_for_data(Checks &checks, Random &random)
         bench.copies(bench.paging(), 4);
         for (uint32_t i = 0; i < 20; i++)
             root.write(RootComplex::BAR2 + window + 4 * i, 0x1000 * round + i);
+        root.run(4000);
         for (uint32_t i = 0; i < 20; i++)
-            checks.equal(root.read(RootComplex::BAR2 + window + 4 * i), 0x1000 * round + i, "word read back");
+            checks.equal(root.local[window + 4 * i] | root.local[window + 4 * i + 1] << 8, 0x1000 * round + i, "word");
+        // Nothing else would be answered either.
+        if (checks.faults())
+            return;
         for (Ring *ring : {&bench.user(), &bench.paging()}) {
             checks.that(ring->wait(100000), "fence");
             checks.equal(ring->status(), FERRY_BUFFER_STATUS_SUCCESS, "status");
