@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // AXI4 write masters on one port: round robin for addresses; data follows in the order of the addresses, which a small
-// FIFO keeps, from the cycle after its address; responses are routed back by the ID, which is the master's number. A
+// FIFO keeps, from the cycle after its address is shown; responses are routed back by the ID, which is the master's number. A
 // master that has announced a burst holds the data channel until the burst's last beat.
 `default_nettype none
 `include "ferry_contract.vh"
@@ -59,13 +59,19 @@ module ferry_axi_write_mux #(
     wire [3:0] ready_by_id = {{(4-PORTS){1'b1}}, s_axi_bready};
     wire [3:0] valid_by_id = {3'd0, m_axi_bvalid} << m_axi_bid;
 
+    // The address that stands was noted as it was first shown: its data may go before it is taken, as who takes it may wait for that
+    // (AXI4 A3.3.1).
+    reg        noted_reg;
+    wire       shows = order_ready || noted_reg;
+    wire       notes = (|s_axi_awvalid) && !noted_reg;
+
     ferry_arbiter #(.PORTS(PORTS)) arbiter (
-        .clk(clk), .rst(rst), .request(s_axi_awvalid), .accept(m_axi_awready && order_ready), .grant(grant)
+        .clk(clk), .rst(rst), .request(s_axi_awvalid), .accept(m_axi_awready && shows), .grant(grant)
     );
 
     ferry_fifo #(.WIDTH(2), .LG_DEPTH(LG_BURSTS)) order_fifo (
         .clk(clk), .rst(rst),
-        .in_valid(m_axi_awvalid && m_axi_awready), .in_ready(order_ready), .in_data(chosen_id),
+        .in_valid(notes), .in_ready(order_ready), .in_data(chosen_id),
         .out_valid(order_valid), .out_ready(m_axi_wvalid && m_axi_wready && m_axi_w[`FERRY_AXI_W_LAST_RANGE]),
         .out_data(order_id)
 `ifdef FORMAL
@@ -98,8 +104,9 @@ module ferry_axi_write_mux #(
 
     assign m_axi_aw = chosen;
     assign m_axi_awid = chosen_id;
-    assign m_axi_awvalid = (|s_axi_awvalid) && order_ready;
-    assign s_axi_awready = grant & {PORTS{m_axi_awready && order_ready}};
+    assign m_axi_awvalid = (|s_axi_awvalid) && shows;
+    assign s_axi_awready = grant & {PORTS{m_axi_awready && shows}};
+    always @(posedge clk) noted_reg <= m_axi_awvalid && !m_axi_awready && !rst;
 
     assign m_axi_w = data;
     assign m_axi_wvalid = |(turn & s_axi_wvalid);
@@ -202,8 +209,8 @@ module ferry_axi_write_mux #(
     // the order in which they came, each burst on the shared port is the one announced, and as long, since its
     // master ends its bursts where it said. tests/formal/write_mux_order.v counts the beats too, from reset on.
     reg [1:0] announcer = 0;
-    always @(posedge clk) if (taken && order_write == order_place) begin
-        announcer <= s_axi_awready[0] && s_axi_awvalid[0] ? 2'd0 : s_axi_awready[1] && s_axi_awvalid[1] ? 2'd1 : 2'd2;
+    always @(posedge clk) if (notes && order_ready && order_write == order_place) begin
+        announcer <= grant[0] ? 2'd0 : grant[1] ? 2'd1 : 2'd2;
     end
     always @(*) if (past_valid && !rst) begin
         assert (!order_held || order_word == announcer);

@@ -112,7 +112,8 @@ module ferry_lost_window #(
     assign m_axi_wdata = data_reg;
     assign m_axi_wstrb = strobe_reg;
     assign m_axi_wlast = beats_reg == 9'd1;
-    assign m_axi_wvalid = beat_valid_reg && !write_valid_reg;
+    // Memory may wait for data before it takes the address (AXI4 A3.3.1).
+    assign m_axi_wvalid = beat_valid_reg;
 
     wire [8:0] beats = {1'b0, s_axi_length} + 9'd1;
     wire [8:0] beats_left = beats_reg - {8'd0, m_w};

@@ -12,10 +12,12 @@
     reg [8:0] window_gives = 0;
     reg [8:0] window_gets = 0;
     reg [2:0] window_answers = 0;
-    // As memory sees it: beats of the write whose address was taken, of the read, writes with all their beats.
+    // As memory sees it: beats of the write whose address it was shown, which may come before it takes that; of the read; writes
+    // that it took with all their beats.
     reg [8:0] memory_gets = 0;
     reg [8:0] memory_gives = 0;
     reg [2:0] memory_answers = 0;
+    wire memory_has = m_w && m_axi_wlast ? m_aw || !write_valid_reg : m_aw && memory_gets == 0;
     always @(posedge clk) begin
         if (s_aw)
             window_gives <= beats;
@@ -26,15 +28,15 @@
         else if (s_axi_rvalid)
             window_gets <= window_gets - 9'd1;
         window_answers <= window_answers + {2'd0, s_aw} - {2'd0, s_axi_bvalid};
-        if (m_aw)
-            memory_gets <= {1'b0, m_axi_length} + 9'd1;
+        if (s_aw && !lost_reg)
+            memory_gets <= beats;
         else if (m_w)
             memory_gets <= memory_gets - 9'd1;
         if (m_ar)
             memory_gives <= {1'b0, m_axi_length} + 9'd1;
         else if (m_axi_rvalid)
             memory_gives <= memory_gives - 9'd1;
-        memory_answers <= memory_answers + {2'd0, m_w && m_axi_wlast} - {2'd0, m_axi_bvalid};
+        memory_answers <= memory_answers + {2'd0, memory_has} - {2'd0, m_axi_bvalid};
         if (rst) begin
             window_gives <= 0;
             window_gets <= 0;
@@ -65,7 +67,7 @@
             assert (s_axi_rlast == (window_gets == 1));
             assert (!s_axi_bvalid || window_answers > {2'd0, middle_reg});
             assert (!m_axi_wvalid || memory_gets != 0);
-            assert (m_axi_wlast == (memory_gets == 1) || write_valid_reg || beats_reg == 0);
+            assert (m_axi_wlast == (memory_gets == 1));
             // While memory is lost the window does not wait.
             assert (!lost_reg || found || (s_axi_arready && s_axi_awready && s_axi_wready));
             assert (!lost_reg || window_gets == 0 || s_axi_rvalid);
@@ -79,12 +81,11 @@
             assert (window_writes_reg == window_answers);
             assert ({2'd0, middle_reg} <= window_answers);
             assert (!(read_valid_reg && write_valid_reg));
-            assert (beats_reg == (write_valid_reg ? {1'b0, length_reg} + 9'd1 : memory_gets));
-            assert (!write_valid_reg || memory_gets == 0);
+            assert (beats_reg == memory_gets);
             assert (!beat_valid_reg || beats_reg != 0);
             assert (memory_read_reg == (read_valid_reg || memory_gives != 0));
             assert (!read_valid_reg || memory_gives == 0);
-            assert ({1'b0, memory_writes_reg} == {1'b0, memory_answers} + {3'd0, beats_reg != 0});
+            assert ({1'b0, memory_writes_reg} == {1'b0, memory_answers} + {3'd0, write_valid_reg || beats_reg != 0});
             if (!lost_reg) begin
                 assert (window_gives + {8'd0, beat_valid_reg} == beats_reg);
                 assert (window_gets == (read_valid_reg ? {1'b0, length_reg} + 9'd1 : memory_gives));
@@ -106,6 +107,7 @@
         if (holds && !$past(rst)) begin
             cover (was_middle && !lost_reg && s_axi_bvalid);
             cover (was_lost && !lost_reg && s_axi_rvalid && s_axi_rlast);
+            cover (m_w && write_valid_reg && !m_axi_awready);
         end
     end
     axi4_address_properties #(.ASSUME(1), .BEATS(33)) s_ar_properties (

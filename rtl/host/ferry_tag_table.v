@@ -122,17 +122,20 @@ module ferry_tag_table #(
     wire finish_ends = finish && waits && (all_here || completion_poisoned);
     wire [5:0] place = index_reg - beats[5:0];
 
-    // Time-outs: one tag is looked at in a cycle.
+    // Time-outs: one tag is looked at in a cycle in which nothing else is done. A request that was sent goes before them: tags that
+    // waited together end one behind the other, and its answer may be here before the last of them.
+    wire       sent = line_valid || (take_valid && take_beats != 7'd0);
+    wire       looks = !finish && !sent && !clear_reg;
     wire [3:0] scan_end = end_memory[scan_reg];
     wire [4:0] scan_stamp = stamp_memory[scan_reg];
     wire [3:0] age = (scan_end[2] ? tick_reg[7:4] : tick_reg[3:0]) - scan_stamp[3:0];
-    wire       old = age >= 4'd9 && !finish && !clear_reg;
-    wire       over = (old && limited) || (abandon && !finish && !clear_reg);
+    wire       old = age >= 4'd9 && looks;
+    wire       over = (old && limited) || (abandon && looks);
     wire       expire = over && scan_stamp[4] != scan_end[3];
     wire       forget = old && scan_end[2];
 
-    // What becomes of a tag. Completions go before time-outs, and both before new requests; a tag that is passed over
-    // keeps what is known of it.
+    // What becomes of a tag. Completions go before new requests, and those that were sent before time-outs; a tag that is passed
+    // over keeps what is known of it.
     wire               stop = finish_ends || expire;
     wire               change = finish || expire || forget || clear_reg;
     wire               take = (take_valid && take_ready && take_beats != 7'd0 && !take_unsent) || (line_valid && line_ready);
@@ -181,7 +184,7 @@ module ferry_tag_table #(
     end
 
     always @(posedge clk) begin
-        scan_reg <= scan_reg + {{LG_TAGS-1{1'b0}}, 1'b1};
+        scan_reg <= scan_reg + {{LG_TAGS-1{1'b0}}, clear_reg || looks};
         if (scan_reg == {LG_TAGS{1'b1}})
             clear_reg <= 1'b0;
         period_reg <= tick ? 29'd1 : period_reg + 29'd1;

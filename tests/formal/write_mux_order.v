@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The write mux from reset on, against queues kept apart from it: data comes in the order of the addresses, from the
-// master that announced the burst, one or two beats as announced, and never before its address. The mux's own proof says it for
+// master that announced the burst, one or two beats as announced, and never before its address is shown, but perhaps before it is
+// taken. The mux's own proof says it for
 // ever, by a chain of reasons; here nothing of the mux is believed, its own properties are left out. Seven cycles, with two bursts
 // announced ahead, are a reset and three bursts written, which is all that differs: each master behind each other, one beat and
 // two, an address taken with, before and behind the data of the one before it, the order's memory full and gone round.
@@ -66,9 +67,12 @@ module write_mux_order (
     reg [2:0] written = 0;
     reg [2:0] finished = 0;
     reg beat = 0;
+    // The address that stands was there in the cycle before.
+    reg stands = 0;
     wire [1:0] from = queue[3*finished + 1 +: 2];
     always @(posedge clk) if (!rst) begin
-        if (m_awvalid && m_awready) begin
+        stands <= m_awvalid && !m_awready;
+        if (m_awvalid && !stands) begin
             queue[3*written +: 3] <= {m_awid, m_awlen[0]};
             written <= written + 1'b1;
         end
@@ -85,6 +89,7 @@ module write_mux_order (
 
     always @(posedge clk) begin
         cover (finished == 3'd3);
+        cover (stands && !m_awready && m_wvalid && m_wready && m_wlast && finished + 3'd1 == written);
         cover (finished == 3'd2 && queue[3] && written == 3'd3);
     end
 
@@ -95,11 +100,13 @@ module write_mux_order (
         reg [2:0] announced = 0;
         reg [2:0] ended = 0;
         reg at = 0;
+        reg offered = 0;
         valid_ready_properties #(.WIDTH(1), .ASSUME(1)) aw_properties (
             .clk(clk), .rst(rst), .valid(s_awvalid[i]), .ready(s_awready[i]), .data(s_awlen[i])
         );
         always @(posedge clk) if (!rst) begin
-            if (s_awvalid[i] && s_awready[i]) begin
+            offered <= s_awvalid[i] && !s_awready[i];
+            if (s_awvalid[i] && !offered) begin
                 length[announced] <= s_awlen[i];
                 announced <= announced + 1'b1;
             end

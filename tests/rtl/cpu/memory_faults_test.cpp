@@ -341,6 +341,35 @@ void errors(Checks &checks, Random &random)
     bench.works();
 }
 
+// Memory that takes the address of a write only with its data in sight: the engine's, and the CPU's through BAR2.
+void address_waits_for_data(Checks &checks, Random &random)
+{
+    checks.begin("memory_may_see_a_writes_data_before_it_takes_the_address");
+    Bench bench(checks, random);
+    RootComplex &root = bench.root();
+    const uint64_t window = 2 * AREA + 0x1000;
+    root.address_waits = true;
+    for (unsigned round = 0; round < 4; round++) {
+        root.stall = round & 1;
+        bench.copies(bench.user(), 8);
+        bench.copies(bench.paging(), 4);
+        for (uint32_t i = 0; i < 20; i++)
+            root.write(RootComplex::BAR2 + window + 4 * i, 0x1000 * round + i);
+        root.run(4000);
+        for (uint32_t i = 0; i < 20; i++)
+            checks.equal(root.local[window + 4 * i] | root.local[window + 4 * i + 1] << 8, 0x1000 * round + i, "word");
+        // Nothing else would be answered either.
+        if (checks.faults())
+            return;
+        for (Ring *ring : {&bench.user(), &bench.paging()}) {
+            checks.that(ring->wait(100000), "fence");
+            checks.equal(ring->status(), FERRY_BUFFER_STATUS_SUCCESS, "status");
+        }
+    }
+    root.stall = false;
+    bench.works();
+}
+
 // The CPU writes words of dead memory through BAR2, or reads some. Whatever becomes of these accesses, the host must be
 // able to ask what is the matter and to reset the function: registers and configuration space stand behind no memory.
 // The same of its upper half, where tiles are shown as rows; the words are of two rows there.
@@ -414,6 +443,7 @@ int main()
     sleeps_over_jobs(checks, random);
     sleeps_over_a_reset(checks, random);
     errors(checks, random);
+    address_waits_for_data(checks, random);
     window_of_dead_memory(checks, random);
     return checks.done();
 }

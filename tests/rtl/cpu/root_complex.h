@@ -199,6 +199,8 @@ class RootComplex
     int dies_in = -1, holds_in = -1;
     // It takes no data of the writes whose addresses it takes.
     bool writes_held = false;
+    // It takes no address of a write before it was shown data, and no data before that (AXI4 A3.3.1 allows it).
+    bool address_waits = false;
     // The link has credits for writes and for reads.
     bool posted_credits = true, request_credits = true;
     // Of each kind of packet it has those for one alone, which come back less than so many cycles behind its end; 0 =
@@ -406,8 +408,8 @@ class RootComplex
     void drive_memory()
     {
         top.m_axi_arready = !memory_dead && !hesitate();
-        top.m_axi_awready = !memory_dead && !hesitate();
-        top.m_axi_wready = !memory_dead && !writes_held && !hesitate();
+        top.m_axi_awready = !memory_dead && !hesitate() && (!address_waits || data_stands_);
+        top.m_axi_wready = !memory_dead && !writes_held && !hesitate() && (!address_waits || !writes_.empty());
         // What is offered stays.
         bool data = !reads_.empty() && reads_.front().due <= time &&
                     (holding_ || (!memory_dead && !reads_held && !hesitate() && time % memory_pace == 0));
@@ -462,6 +464,7 @@ class RootComplex
                 broken++;
             writes_.push_back({top.m_axi_awaddr & ~7u, 0, top.m_axi_awlen + 1u, top.m_axi_awid, 0});
         }
+        data_stands_ = top.m_axi_wvalid && !top.m_axi_wready;
         if (top.m_axi_wvalid && top.m_axi_wready)
             beats_.push_back({top.m_axi_wdata, top.m_axi_wstrb, top.m_axi_wlast != 0});
         while (!writes_.empty() && !beats_.empty()) {
@@ -505,7 +508,7 @@ class RootComplex
     std::deque<Sent> to_device_;
     Packet from_device_, answer_;
     std::vector<Packet> unanswered_;
-    bool answered_ = false, sending_ = false, holding_ = false, answering_ = false;
+    bool answered_ = false, sending_ = false, holding_ = false, answering_ = false, data_stands_ = false;
     size_t sent_ = 0;
     uint64_t began_ = 0;
     // From when on there is room for a write or message, a read, a completion; the kind of the packet that is being

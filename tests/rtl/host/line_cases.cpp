@@ -239,6 +239,93 @@ static void lines_of_before_a_function_reset_are_not_asked_for(Bench &b)
     }
 }
 
+// So many reads that the host does not answer that nearly all tags wait; what is answered for them later.
+static void lose_reads(Bench &b, Lines &lines)
+{
+    b.treatments[0x40] = LOSE;
+    for (unsigned i = 0; i < LINE_TAG; i++)
+        lines.bulk(b, 0x40000 + 64 * i, 1);
+    for (unsigned i = 0; i < 2000 && b.kept.size() < LINE_TAG; i++)
+        b.tick();
+    EXPECT(b, "reads that wait", b.kept.size(), LINE_TAG);
+}
+
+static void answer_late(Bench &b)
+{
+    for (auto &read : b.kept) {
+        read.treatment = ANSWER;
+        read.due = 0;
+        b.reads.push_back(read);
+    }
+    b.kept.clear();
+    b.treatments.clear();
+    b.settle();
+}
+
+// Nearly all tags time out together, and are let go one a cycle. What the host answers at once meanwhile is no less
+// answered.
+static void lines_answered_as_others_time_out(Bench &b)
+{
+    b.configure(256, 512, 64);
+    b.top->completion_timeout = 4000;
+    for (unsigned round = 0; round < 8; round++) {
+        Lines lines;
+        lose_reads(b, lines);
+        const AxiRead &last = lines.reads.back();
+        for (unsigned more = 0; more < 8;) {
+            AxiRead &r = lines.line(b, 0x7000 + 8 * b.random(8), 1);
+            for (unsigned i = 0; i < 300 && !r.done; i++)
+                b.tick();
+            check_data(b, r);
+            b.run(b.random(4));
+            more += last.done;
+        }
+        answer_late(b);
+    }
+}
+
+// Tags are looked at in turn, but not while a request takes its own: requests in time with that do not hide those that
+// time out.
+static void lines_hide_no_time_out(Bench &b)
+{
+    b.configure(256, 512, 64);
+    b.top->completion_timeout = 2000;
+    Lines lines;
+    lose_reads(b, lines);
+    for (unsigned i = 0; i < 200; i++) {
+        lines.line(b, 0x7000, 1);
+        b.run(16);
+    }
+    for (auto &read : lines.reads)
+        EXPECT(b, "served", read.done, 1);
+    answer_late(b);
+}
+
+// In a function reset they are let go too. The tag of a read that was sent as it began, and answered at once, is free
+// for the next driver's tables.
+static void lines_answered_as_a_function_reset_begins(Bench &b)
+{
+    for (unsigned round = 0; round < 200; round++) {
+        Lines lines;
+        b.configure(256, 512, 64);
+        lose_reads(b, lines);
+        b.run(b.random(32));
+        b.send({0x44000001, 0x0000aa0f, uint32_t(b.device_id) << 16 | 0x48, 0x8000});
+        b.run(round % 8);
+        AxiRead &r = lines.line(b, 0x7000, 1);
+        b.run(400);
+        EXPECT(b, "served", r.done, 1);
+        EXPECT(b, "still resetting", b.top->function_resetting, 0);
+        b.completions.clear();
+        b.configure(256, 512, 64);
+        AxiRead &again = lines.line(b, 0x7000, 8);
+        for (unsigned i = 0; i < 300 && !again.done; i++)
+            b.tick();
+        check_data(b, again);
+        answer_late(b);
+    }
+}
+
 const Case line_cases[] = {
     {"lines_read_beside_the_host_port", lines_read_beside_the_host_port},
     {"lines_stay_behind_no_data", lines_stay_behind_no_data},
@@ -247,5 +334,8 @@ const Case line_cases[] = {
     {"lines_wait_for_bus_master", lines_wait_for_bus_master},
     {"lines_end_with_a_function_reset", lines_end_with_a_function_reset},
     {"lines_of_before_a_function_reset_are_not_asked_for", lines_of_before_a_function_reset_are_not_asked_for},
+    {"lines_answered_as_others_time_out", lines_answered_as_others_time_out},
+    {"lines_hide_no_time_out", lines_hide_no_time_out},
+    {"lines_answered_as_a_function_reset_begins", lines_answered_as_a_function_reset_begins},
     {nullptr, nullptr},
 };
