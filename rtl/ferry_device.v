@@ -496,12 +496,16 @@ module ferry_device #(
     wire [LOCAL_ADDRESS_BITS:0] limit, closed_base, closed_limit;
     wire table_read;
 
+    // That jobs are dropped is known late, and told a cycle later: what begins in that cycle might have begun in the one before.
+    reg drop_reg;
+    always @(posedge clk) drop_reg <= resetting || engine_stuck;
+
     ferry_limits #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) clipped_limits (
         .clk(clk), .limits(limits), .local_limit_clipped(limit), .protect_base_clipped(closed_base), .protect_limit_clipped(closed_limit)
     );
 
     ferry_page_tables #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) page_tables (
-        .clk(clk), .rst(engine_rst), .clear(reset_units), .drop(resetting || engine_stuck), .root_valid(root_valid),
+        .clk(clk), .rst(engine_rst), .clear(reset_units), .drop(drop_reg), .root_valid(root_valid),
         .root_ready(root_ready), .root_space(root_space), .root(root), .forget_valid(forget_valid), .forget_ready(forget_ready),
         .forget(forget), .lookup_valid(tables_valid),
         .lookup(tables_lookup), .answer_valid(tables_answer_valid), .answer(tables_answer), .seen(tables_seen),

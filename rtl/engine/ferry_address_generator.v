@@ -187,6 +187,8 @@ module ferry_address_generator #(
     wire        answer_hit;
     wire        answer_snoop;
     wire        answer_host;
+    wire [51:12] list_page;
+    wire        list_hit;
     wire [32:12] tables_page;
 `ifdef FORMAL
     wire [32:12] formal_ask;
@@ -198,7 +200,7 @@ module ferry_address_generator #(
         .clk(clk), .rst(rst), .load(load), .load_page(load_page), .end_page(end_page), .stop(trim),
         .wanted(in_segment && translated && room && !outside), .from_list(from_list), .from_tables(of_space), .list_base(list_base_reg),
         .pending(pending), .busy(translating), .answer(answer), .answer_page(answer_page), .answer_hit(answer_hit),
-        .answer_snoop(answer_snoop), .answer_host(answer_host),
+        .answer_snoop(answer_snoop), .answer_host(answer_host), .list_page(list_page), .list_hit(list_hit),
         .list_valid(list_valid), .list_ready(list_ready), .list_address(list_address),
         .list_data_valid(list_data_valid), .list_data(list_data), .lookup_valid(lookup_valid), .lookup_ready(lookup_ready),
         .lookup_page(lookup_page), .result_valid(result_valid), .result_hit(result_hit), .result_snoop(result_snoop),
@@ -230,7 +232,7 @@ module ferry_address_generator #(
 
     ferry_page_join join_pages (
         .clk(clk), .load(load), .joins(from_list), .answer(answer), .answer_page(answer_page), .answer_hit(answer_hit),
-        .answer_snoop(answer_snoop), .answer_host(answer_host),
+        .answer_snoop(answer_snoop), .answer_host(answer_host), .list_page(list_page), .list_hit(list_hit),
         .next(burst_step && page_end && !last), .room(room), .page_valid(page_valid),
         .page(page), .hit(hit), .snoop(snoop), .host(page_host)
 `ifdef FORMAL
@@ -407,7 +409,8 @@ module ferry_address_generator #(
             assert (!page_valid && formal_joined == 0 && !formal_next);
         end
         assert (!active || high_base + formal_past <= 65'h1_0000_0000_0000_0000);
-        assert (!active || local_reg + aperture_reg + list_reg + virtual_reg <= 1);
+        // So a page that is joined is what the list names (ferry_page_join's list_page).
+        assert (!(active || pending) || local_reg + aperture_reg + list_reg + virtual_reg <= 1);
         assert (!active || virtual_reg == (kind_was == `FERRY_ADDRESS_KIND_VIRTUAL && !from_list));
         assert (!active || (local_reg == (kind_was == `FERRY_ADDRESS_KIND_LOCAL && !from_list) && list_reg == (list_was && HAS_LISTS)));
         assert (!burst_valid || burst_refused == (burst_fault != `FERRY_FAULT_KIND_NONE));

@@ -19,6 +19,9 @@ module ferry_page_join (
     input  wire        answer_hit,
     input  wire        answer_snoop,
     input  wire        answer_host,
+    // Of a list's page the same as answer_page and answer_hit, which others' translations reach late.
+    input  wire [51:12] list_page,
+    input  wire        list_hit,
     // The present page is left behind, for the next one of the segment.
     input  wire        next,
     // There is room for one more page than is known.
@@ -61,8 +64,8 @@ module ferry_page_join (
     wire stays = page_valid_reg && !leave;
     // The page behind the range; its top bit: it is in the next 16 MiB.
     wire [12:0] behind = {1'b0, page_reg[11:0]} - ~{9'd0, joined_reg};
-    wire neighbour = joins && hit_reg && answer_hit && answer_page[51:24] == page_reg[39:12]
-        && {1'b0, answer_page[23:12]} == behind;
+    wire neighbour = joins && hit_reg && list_hit && list_page[51:24] == page_reg[39:12]
+        && {1'b0, list_page[23:12]} == behind;
     wire widen = answer && stays && neighbour;
 
     assign room = !next_valid_reg && !(&joined_reg);
@@ -156,6 +159,7 @@ module ferry_page_join (
         // It is a segment of a list, or of the aperture or page tables, as a whole. What a list names is snooped, and the host's.
         assume (began || !loaded || joins == could_join);
         assume (!joins || (answer_snoop && answer_host));
+        assume (!(joins && answer) || (list_page == answer_page && list_hit == answer_hit));
         // Only what there was room for, and one at a time: a page that is left behind makes room, none takes it away.
         assume (!answer || room);
         assume (!next || page_valid);

@@ -44,6 +44,9 @@ module ferry_page_translate #(
     output wire        answer_snoop,
     // It is in host memory. Of a page that the page-table unit refuses the page says why: fault and level, from its bit 12 on.
     output wire        answer_host,
+    // What of it comes from a list, and is the answer then.
+    output wire [51:12] list_page,
+    output wire        list_hit,
 
     // Page list in command RAM.
     output wire        list_valid,
@@ -88,7 +91,8 @@ module ferry_page_translate #(
     wire [51:12] tables_tell = {tables_found[51:22], tables_hit ? tables_found[21:12]
         : {tables_answer[`FERRY_PAGE_HEIGHT_RANGE], tables_answer[`FERRY_PAGE_FAULT_RANGE]}};
     wire [51:12] asked_page;
-    wire list_sound = list_data[63:52] == 12'd0 && list_data[11:0] == 12'd0;
+    assign list_page = list_data[51:12];
+    assign list_hit = list_data[63:52] == 12'd0 && list_data[11:0] == 12'd0;
 
     assign pending = pending_reg;
     assign busy = ask || (pending_reg && !answer);
@@ -98,10 +102,10 @@ module ferry_page_translate #(
     generate
         if (HAS_LISTS && HAS_APERTURE) begin : g_either
             ferry_choice #(.WIDTH(40)) from_where (
-                .second(from_list), .word0(result_page), .word1(list_data[51:12]), .chosen(asked_page)
+                .second(from_list), .word0(result_page), .word1(list_page), .chosen(asked_page)
             );
         end else begin : g_one
-            assign asked_page = HAS_LISTS ? list_data[51:12] : result_page;
+            assign asked_page = HAS_LISTS ? list_page : result_page;
         end
         if (HAS_TABLES) begin : g_tables
             ferry_choice #(.WIDTH(40)) or_tables (
@@ -112,7 +116,7 @@ module ferry_page_translate #(
             wire unused = &{1'b0, tables_tell};
         end
     endgenerate
-    assign answer_hit = from_list ? list_sound : of_tables ? tables_hit : result_hit;
+    assign answer_hit = from_list ? list_hit : of_tables ? tables_hit : result_hit;
     assign answer_snoop = from_list || (of_tables ? tables_answer[`FERRY_PAGE_SNOOP_RANGE] : result_snoop);
     assign answer_host = !of_tables || tables_answer[`FERRY_PAGE_HOST_RANGE];
 
@@ -149,6 +153,9 @@ module ferry_page_translate #(
 `ifdef FORMAL
     assign formal_ask = ask_reg;
     assign formal_more = more_reg;
+    always @(*) begin
+        assert (!(HAS_LISTS && answer && from_list && !of_tables) || (list_page == answer_page && list_hit == answer_hit));
+    end
 `endif
 endmodule
 

@@ -150,8 +150,10 @@ module ferry_page_tables #(
 
     // ---- What this cycle is for: an entry that was read, a line's entry that is kept, a step of forgetting, or a look-up ----
     reg         line_fill_reg;
+    // The lines write the page of the entry that they got in the cycle before.
+    reg         line_write_reg;
     wire [1:0]  want = lookup_valid & idle;
-    wire        look = want != 2'd0 && !beat && !line_fill_reg && !forgets;
+    wire        look = want != 2'd0 && !beat && !line_fill_reg && !line_write_reg && !forgets;
     // After its answer a side has nothing to be looked up for a cycle: the other one's turn comes.
     wire        look_side = !want[0];
     // Space and page of the side whose entry was read; of the side that is looked up, or what is kept in a line or forgotten, which
@@ -169,7 +171,10 @@ module ferry_page_tables #(
     reg         forget_reg;
     wire        keeps = line_fill_reg || forget_reg;
     wire [3:0]  kept_home = kept_reg[11:8] ^ kept_reg[15:12] ^ kept_reg[3:0];
-    wire [3:0]  home = keeps ? kept_home : wanted[11:8] ^ wanted[15:12] ^ wanted[3:0];
+    // Of each side before it is known whose turn it is.
+    wire [3:0]  home0 = lookup[11:8] ^ lookup[15:12] ^ lookup[3:0];
+    wire [3:0]  home1 = lookup[L+8 +: 4] ^ lookup[L+12 +: 4] ^ lookup[L +: 4];
+    wire [3:0]  home = keeps ? kept_home : look_side ? home1 : home0;
     ferry_choice #(.WIDTH(40)) wanted_or_kept (.second(keeps), .word0(wanted), .word1(kept_reg), .chosen(about));
     ferry_choice #(.WIDTH(40)) read_for_side (
         .second(beat_side), .word0(lookup[39:0]), .word1(lookup[L +: 40]), .chosen(read_for)
@@ -315,6 +320,7 @@ module ferry_page_tables #(
     always @(posedge clk) begin
         area_fill_reg <= entry && height == 2'd1 && !led_bad && !rst;
         line_fill_reg <= ((entry && height == 2'd0 && !led_bad) || behind) && !rst;
+        line_write_reg <= line_fill_reg;
         fill_first_reg <= beat_first;
         fill_last_reg <= beat_last;
         fill_side_reg <= beat_side;

@@ -337,10 +337,10 @@
         rest1_was <= rest1;
         moved <= {2{checked && !forgets}} & lookup_valid & ~answer_valid;
         // It waits for its own or another's beat, its turn, a read to be taken, or another's answer.
-        may_stay <= {state1_reg == S_IDLE ? beat || line_fill_reg || begins[0]
+        may_stay <= {state1_reg == S_IDLE ? beat || line_fill_reg || line_write_reg || begins[0]
                 : state1_reg == S_ASK ? !(taken && side) && (busy[1] || shown)
                 : state1_reg == S_WAIT ? out[1] && !(answers && answers_side) : over[1] && (of_line || ends[0]),
-            state0_reg == S_IDLE ? beat || line_fill_reg || begins[1]
+            state0_reg == S_IDLE ? beat || line_fill_reg || line_write_reg || begins[1]
                 : state0_reg == S_ASK ? !(taken && !side) && (busy[0] || shown)
                 : state0_reg == S_WAIT ? out[0] && !(answers && !answers_side) : over[0] && (of_line || ends[1])};
     end

@@ -4,7 +4,8 @@
 // set. Which lines there are stands in LUT RAM and is compared in the cycle of the request; their pages come out of block
 // RAM in the next. A line whose page stands for 64 KiB answers for all of these, from its one entry.
 //
-// One thing happens a cycle, as the unit decides: a look-up, a beat of a fill, or a step of forgetting.
+// One thing happens a cycle, as the unit decides: a look-up, a beat of a fill, or a step of forgetting; in the cycle after a beat no
+// look-up.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -60,10 +61,13 @@ module ferry_tlb (
     wire [3:0] set = forget ? forget_set : home;
 
     // ---- Pages ----
-    // A line is not looked up in the cycle in which it is filled.
+    // A page is written in the cycle after its beat, since the way is known late. In neither is anything looked up.
     (* no_rw_check *)
     reg  [M-1:0] pages [0:255];
     reg  [M-1:0] mapping_reg;
+    reg          write_reg;
+    reg  [7:0]   write_place_reg;
+    reg  [M-1:0] write_mapping_reg;
     // ---- Lines ----
     reg  [1:0] valid [0:15];
     wire [1:0] valid_now = valid[set];
@@ -115,7 +119,9 @@ module ferry_tlb (
             wire formal_which = way;
             wire [TAG-1:0] formal_filled = tags[formal_fill_set];
             assign formal_from[3*way +: 3] = formal_filled[TAG-2 -: 3];
-            assign formal_mappings[M*way +: M] = pages[{formal_which, formal_set, formal_place}];
+            wire [7:0] formal_page_place = {formal_which, formal_set, formal_place};
+            assign formal_mappings[M*way +: M] = write_reg && write_place_reg == formal_page_place ? write_mapping_reg
+                : pages[formal_page_place];
 `endif
         end
     endgenerate
@@ -144,8 +150,11 @@ module ferry_tlb (
 
     assign mapping = mapping_reg;
     always @(posedge clk) begin
-        if (fill) begin
-            pages[{fill_way, set, fill_place}] <= fill_mapping;
+        write_reg <= fill;
+        write_place_reg <= {fill_way, set, fill_place};
+        write_mapping_reg <= fill_mapping;
+        if (write_reg) begin
+            pages[write_place_reg] <= write_mapping_reg;
         end
     end
     always @(posedge clk) begin

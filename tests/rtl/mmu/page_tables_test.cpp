@@ -347,6 +347,32 @@ std::string sides_beside_each_other()
     return bench.wrong;
 }
 
+// Both sides want the last page of a line, whose one beat is its first: the second side asks for it in each cycle
+// around that beat, where two lines stood before whose pages were others.
+std::string what_was_just_read()
+{
+    for (unsigned when = 0; when < 60; when++) {
+        Simple bench;
+        bench.latency = 8;
+        const uint64_t page = bench.address | 7 * PAGE;
+        for (uint64_t before : {page, page ^ 0x8000}) {
+            bench.lowest(before) = VALID | LEAF | 0x3456000;
+            bench.get(0, {3, before});
+        }
+        for (unsigned i = 0; i < 10; i++)
+            bench.step();
+        bench.forget(FERRY_FORGET_SCOPE_ALL);
+        bench.lowest(page) = VALID | LEAF | 0x2345000;
+        const Request request = {3, page};
+        bench.ask(0, request);
+        for (unsigned i = 0; i < when; i++)
+            bench.step();
+        if (!bench.right(request, 1))
+            return "cycle " + std::to_string(when) + ": " + bench.wrong;
+    }
+    return "";
+}
+
 std::string what_it_costs()
 {
     for (unsigned latency : {1u, 20u, 100u}) {
@@ -464,6 +490,7 @@ int main(int argc, char **argv)
                  {"page_tables_dropped_in_each_cycle", [] { return dropped_in_each_cycle(seed); }},
                  {"page_tables_walks_end_beside_a_stream_of_forgetting", walks_end_beside_a_stream_of_forgetting},
                  {"page_tables_sides_beside_each_other", sides_beside_each_other},
+                 {"page_tables_what_was_just_read", what_was_just_read},
                  {"page_tables_what_it_costs", what_it_costs},
                  {"page_tables_every_line_has_its_place", every_line_has_its_place},
                  {"page_tables_random", random_tables},
