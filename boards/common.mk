@@ -9,7 +9,6 @@
 #   PORT BAUD where its serial port appears, and the rate; or BACKEND, what its host types behind --backend
 #   PACK      options of ecppack
 #   TRANSPORT "serial", unless TOP has a parameter of that name that says otherwise
-#   SET       other parameters of TOP, as options of Yosys' chparam
 # boards/template says more of each.
 
 .DEFAULT_GOAL := help
@@ -60,7 +59,7 @@ $(OUT)/netlist.json: $(TOP).v $(RTL) $(wildcard $(ROOT)/rtl/*.vh $(ROOT)/rtl/*/*
 	@echo "$(NAME): synthesis"
 	@$(YOSYS) -q -l $(OUT)/synthesis.log -p "read_verilog -I$(ROOT)/build/generated $(ROOMS:%=-I$(ROOT)/rtl/%) $(TOP).v $(RTL) \
 	    $(OUT)/litedram_core.v $(USB_CORE) $(CORE); chparam -set FIRMWARE_HEX \"$(FIRMWARE)\" -set NAME \"$(NAME)\" \
-	    $(if $(filter usb,$(TRANSPORT)),-set TRANSPORT \"usb\") $(SET) $(TOP); \
+	    $(if $(filter usb,$(TRANSPORT)),-set TRANSPORT \"usb\") $(TOP); \
 	    synth_ecp5 -top $(TOP) -json $@" > $(OUT)/yosys.out 2>&1 || { tail -n 3 $(OUT)/yosys.out; exit 1; }
 
 $(OUT)/placed.config: $(OUT)/netlist.json $(PINS)

@@ -11,9 +11,6 @@ module ferry_ulx3s #(
     parameter [63:0] CPU_CORE = "vexriscv",
     // "serial" or "usb".
     parameter TRANSPORT = "serial",
-    // GPU page tables (driver model 2), and tiles. The LFE5U-25F has no room for them.
-    parameter PAGE_TABLES = 1,
-    parameter TILING = 1,
     // Length of a bit on the line in sixteenths of a clock: 267 are 3 Mbaud, 0.1 % slow. Simulation has no time for that.
     parameter BIT_SIXTEENTHS = 267
 ) (
@@ -93,8 +90,8 @@ module ferry_ulx3s #(
     ODDRX1F clock_out (.SCLK(late_clk), .RST(1'b0), .D0(1'b1), .D1(1'b0), .Q(sdram_clk));
 
     ferry_sdram_board #(
-        .NAME(NAME), .CLOCKS_PER_US(50), .TRANSPORT(TRANSPORT), .BIT_SIXTEENTHS(BIT_SIXTEENTHS), .PAGE_TABLES(PAGE_TABLES),
-        .TILING(TILING), .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE), .ADDRESS_BITS(25), .ROW_BITS(13), .WORD_BITS(16)
+        .NAME(NAME), .CLOCKS_PER_US(50), .TRANSPORT(TRANSPORT), .BIT_SIXTEENTHS(BIT_SIXTEENTHS), .FIRMWARE_HEX(FIRMWARE_HEX),
+        .CPU_CORE(CPU_CORE), .ADDRESS_BITS(25), .ROW_BITS(13), .WORD_BITS(16)
     ) board (
         .clk(clk), .locked(locked), .rxd(ftdi_txd), .txd(ftdi_rxd),
         .usb_clk(usb_clk), .usb_io_clk(usb_io_clk), .usb_dp_i(usb_dp_i), .usb_dn_i(usb_dn_i), .usb_dp_o(usb_dp_o), .usb_dn_o(usb_dn_o),
