@@ -171,10 +171,7 @@ module ferry_page_tables #(
     reg         forget_reg;
     wire        keeps = line_fill_reg || forget_reg;
     wire [3:0]  kept_home = kept_reg[11:8] ^ kept_reg[15:12] ^ kept_reg[3:0];
-    // Of each side before it is known whose turn it is.
-    wire [3:0]  home0 = lookup[11:8] ^ lookup[15:12] ^ lookup[3:0];
-    wire [3:0]  home1 = lookup[L+8 +: 4] ^ lookup[L+12 +: 4] ^ lookup[L +: 4];
-    wire [3:0]  home = keeps ? kept_home : look_side ? home1 : home0;
+    wire [3:0]  home = keeps ? kept_home : wanted[11:8] ^ wanted[15:12] ^ wanted[3:0];
     ferry_choice #(.WIDTH(40)) wanted_or_kept (.second(keeps), .word0(wanted), .word1(kept_reg), .chosen(about));
     ferry_choice #(.WIDTH(40)) read_for_side (
         .second(beat_side), .word0(lookup[39:0]), .word1(lookup[L +: 40]), .chosen(read_for)

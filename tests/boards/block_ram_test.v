@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model of ECP5's block RAM against memories that know nothing of it: block_ram_shapes.v as it stands beside the netlist that Yosys makes
-// of it, whose mapping says what each pin, width, mode and word of content means; and what Yosys never asks for, at the model's own pins.
+// The model of ECP5's block RAM against memories that know nothing of it: block_ram_shapes.v as it stands beside the netlist that Yosys
+// makes of it, whose mapping says what each pin, width, mode and word of content means; and what Yosys never asks for,
+// at the model's own pins.
 `timescale 1ns/1ps
 `default_nettype none
 
@@ -14,9 +15,9 @@ module block_ram_test;
     wire [220:0] wanted, out;
     integer      passed = 0, failed = 0, round, seed, differs;
 
-    shapes source (.clk_a(clk_a), .clk_b(clk_b), .on_a(on_a), .on_b(on_b), .rst(rst), .write_a(write_a), .write_b(write_b), .at_a(at_a),
-        .at_b(at_b), .in_a(in_a), .in_b(in_b), .out(wanted));
-    shapes_netlist netlist (.clk_a(clk_a), .clk_b(clk_b), .on_a(on_a), .on_b(on_b), .rst(rst), .write_a(write_a), .write_b(write_b),
+    block_ram_shapes source (.clk_a(clk_a), .clk_b(clk_b), .on_a(on_a), .on_b(on_b), .rst(rst), .write_a(write_a), .write_b(write_b),
+        .at_a(at_a), .at_b(at_b), .in_a(in_a), .in_b(in_b), .out(wanted));
+    block_ram_netlist netlist (.clk_a(clk_a), .clk_b(clk_b), .on_a(on_a), .on_b(on_b), .rst(rst), .write_a(write_a), .write_b(write_b),
         .at_a(at_a), .at_b(at_b), .in_a(in_a), .in_b(in_b), .out(out));
 
     // A memory of 9 bits with a register behind port A, chosen by CSA = 5 and reset at once; port B writes and reads as it is.

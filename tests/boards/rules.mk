@@ -21,15 +21,17 @@ $(BUILD)/tests/boards_chip: tests/boards/chip_test.v sim/board/sdram_chip.v
 # Words of content for each width; Yosys reads them, and so does the source.
 BLOCK_RAM := $(BUILD)/boards/block_ram
 BLOCK_RAM_WORDS := 1:16384 2:8192 4:4096 9:2048 18:1024
-$(BUILD)/tests/boards_block_ram: $(addprefix tests/boards/block_ram_,test.v shapes.v) sim/board/ecp5/DP16KD.v $(ECP5_CELLS)
+$(BUILD)/tests/boards_block_ram: $(addprefix tests/boards/block_ram_,test.v shapes.v two_ports.v write_and_read.v) \
+    sim/board/ecp5/DP16KD.v $(ECP5_CELLS)
 	@mkdir -p $(@D) $(BLOCK_RAM)
 	for words in $(BLOCK_RAM_WORDS); do awk -v bits=$${words%:*} -v count=$${words#*:} \
 	    'BEGIN { srand(1); while (count-- > 0) printf "%x\n", int(rand() * 2 ^ bits) }' > $(BLOCK_RAM)/$${words%:*}.hex; done
-	cd $(BLOCK_RAM) && $(YOSYS) -q -p 'read_verilog $(abspath $(word 2,$^)); synth_ecp5 -top shapes; rename shapes shapes_netlist' \
+	cd $(BLOCK_RAM) && $(YOSYS) -q -p 'read_verilog $(abspath $(wordlist 2,4,$^)); synth_ecp5 -top block_ram_shapes' \
+	    -p 'rename block_ram_shapes block_ram_netlist' \
 	    -p 'select -assert-count 11 t:DP16KD; write_verilog -noattr netlist.v'
 	iverilog -g2012 -DNO_INCLUDES -s block_ram_test -o $@.vvp $(filter %.v,$^) $(BLOCK_RAM)/netlist.v
-	@printf '#!/bin/sh\ncd $(BLOCK_RAM) && vvp -N $(abspath $@).vvp $${FERRY_SEED:++seed=$$FERRY_SEED} > $(abspath $@).out; cat $(abspath $@).out\n\
-	grep -q " 0 failed$$" $(abspath $@).out\n' > $@ && chmod +x $@
+	@printf '#!/bin/sh\ncd $(BLOCK_RAM) && vvp -N $(abspath $@).vvp $${FERRY_SEED:++seed=$$FERRY_SEED} > $(abspath $@).out\n\
+	cat $(abspath $@).out\ngrep -q " 0 failed$$" $(abspath $@).out\n' > $@ && chmod +x $@
 
 # The ULX3S's memory, and one of 32 bits whose data masks are tied.
 BOARDS_MEMORY_memory = 25 $(BOARDS_MEMORY)
