@@ -17,7 +17,7 @@
 #include "link/root_complex.h"
 
 #define ANSWER_SECONDS  10.0 // For a hello; whoever listens and says nothing is no device. A slow line gets more.
-#define END_SECONDS     2.0  // Without a sign of life, for what is still to be sent at the end.
+#define END_SECONDS     2.0  // Without a sign of life, for what is still to be sent at the end. A slow line gets more.
 #define DEAD_SECONDS    20.0 // Without one, while one is due. A slow line gets more.
 #define CYCLES_A_SECOND 1e5  // Of silence, where the device has no clock that could be read.
 #define SLICE           10   // Milliseconds between two looks at the time.
@@ -337,13 +337,14 @@ static void framed_describe(void *context, struct ferry_link_description *descri
 static void framed_close(void *context)
 {
     struct framed *framed = context;
-    // The last writes stop the device: they are to arrive.
+    // The last writes stop the device: they are to arrive, and to be sent again if they were lost.
+    const double patience = END_SECONDS + framed->windows;
     uint64_t seen = moved(framed);
-    double end = now() + END_SECONDS;
+    double end = now() + patience;
     while (!framed->lost && ferry_frames_open(&framed->frames) && now() < end &&
            (framed->out.taken != framed->out.count || ferry_frames_queued(&framed->frames) != 0)) {
         exchange(framed, SLICE);
-        end = moved(framed) == seen ? end : now() + END_SECONDS;
+        end = moved(framed) == seen ? end : now() + patience;
         seen = moved(framed);
     }
     framed->channel.operations->close(framed->channel.context);

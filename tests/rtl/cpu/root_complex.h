@@ -201,6 +201,8 @@ class RootComplex
     bool writes_held = false;
     // It takes no address of a write before it was shown data, and no data before that (AXI4 A3.3.1 allows it).
     bool address_waits = false;
+    // It takes no address of a write before it has all data of it.
+    bool data_first = false;
     // The link has credits for writes and for reads.
     bool posted_credits = true, request_credits = true;
     // Of each kind of packet it has those for one alone, which come back less than so many cycles behind its end; 0 =
@@ -408,8 +410,11 @@ class RootComplex
     void drive_memory()
     {
         top.m_axi_arready = !memory_dead && !hesitate();
-        top.m_axi_awready = !memory_dead && !hesitate() && (!address_waits || data_stands_);
-        top.m_axi_wready = !memory_dead && !writes_held && !hesitate() && (!address_waits || !writes_.empty());
+        // Data that has no address yet; at most one burst of it is taken ahead.
+        const bool whole = !beats_.empty() && beats_.back().last;
+        top.m_axi_awready = !memory_dead && !hesitate() && (!address_waits || data_stands_) && (!data_first || whole);
+        top.m_axi_wready = !memory_dead && !writes_held && !hesitate() && (!address_waits || !writes_.empty()) &&
+                           (!data_first || !whole);
         // What is offered stays.
         bool data = !reads_.empty() && reads_.front().due <= time &&
                     (holding_ || (!memory_dead && !reads_held && !hesitate() && time % memory_pace == 0));
@@ -464,7 +469,18 @@ class RootComplex
                 broken++;
             writes_.push_back({top.m_axi_awaddr & ~7u, 0, top.m_axi_awlen + 1u, top.m_axi_awid, 0});
         }
-        data_stands_ = top.m_axi_wvalid && !top.m_axi_wready;
+        // Of each write data is shown behind its address or beside it, and what is shown stays until it is taken.
+        const Shown address = {top.m_axi_awvalid && !top.m_axi_awready, top.m_axi_awaddr, top.m_axi_awlen,
+                               top.m_axi_awid};
+        const Shown data = {top.m_axi_wvalid && !top.m_axi_wready, top.m_axi_wdata, top.m_axi_wstrb, top.m_axi_wlast};
+        broken += address_shown_.stands && (!top.m_axi_awvalid || !address_shown_.same(address));
+        broken += data_shown_.stands && (!top.m_axi_wvalid || !data_shown_.same(data));
+        announced_ += top.m_axi_awvalid && !address_shown_.stands;
+        broken += top.m_axi_wvalid && announced_ == 0;
+        announced_ -= top.m_axi_wvalid && top.m_axi_wready && top.m_axi_wlast;
+        address_shown_ = address;
+        data_shown_ = data;
+        data_stands_ = data.stands;
         if (top.m_axi_wvalid && top.m_axi_wready)
             beats_.push_back({top.m_axi_wdata, top.m_axi_wstrb, top.m_axi_wlast != 0});
         while (!writes_.empty() && !beats_.empty()) {
@@ -503,6 +519,11 @@ class RootComplex
         unsigned strobes;
         bool last;
     };
+    struct Shown {
+        bool stands;
+        uint64_t what, more, most;
+        bool same(const Shown &other) const { return what == other.what && more == other.more && most == other.most; }
+    };
     Random &random_;
     std::map<uint64_t, std::vector<uint8_t>> pages_;
     std::deque<Sent> to_device_;
@@ -516,6 +537,8 @@ class RootComplex
     uint64_t room_from_[3] = {};
     unsigned sends_ = 0;
     uint32_t next_tag_ = 0;
+    Shown address_shown_ = {}, data_shown_ = {};
+    unsigned announced_ = 0; // Writes whose address was shown, and whose last data has not come.
     std::deque<Burst> reads_, writes_;
     std::deque<Beat> beats_;
     std::deque<uint8_t> responses_;

@@ -37,6 +37,13 @@ static void say(struct ferry_frames *frames, int fd, size_t burst, long millisec
     }
 }
 
+static void accept_host(struct ferry_frames *frames, struct ferry_tunnel_hello *hello)
+{
+    hello->what = FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_ANSWER, 1u) |
+                  FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_VERDICT, FERRY_TUNNEL_VERDICT_ACCEPTED);
+    ferry_frames_answer(frames, hello);
+}
+
 /// Accepts the host. What it asks for first is answered with Unsupported Request, behind four writes to nowhere whose
 /// bytes take three and a half seconds, in bursts that are further apart than two looks at the time: longer than the
 /// two seconds of silence after which the host gives a request up.
@@ -56,9 +63,7 @@ static void *slow_device(void *context)
         got = came > 0 ? (size_t)came : 0;
         ferry_frames_feed(&frames, bytes, got);
         if (ferry_frames_hello(&frames, &hello)) {
-            hello.what = FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_ANSWER, 1u) |
-                         FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_VERDICT, FERRY_TUNNEL_VERDICT_ACCEPTED);
-            ferry_frames_answer(&frames, &hello);
+            accept_host(&frames, &hello);
         }
         say(&frames, fd, 64, 0);
         request = ferry_frames_receive(&frames, &control, &count);
@@ -104,8 +109,70 @@ static void a_packet_that_comes_slowly_is_no_silence(void **state)
     assert_int_equal(error, FERRY_ERROR_RANGE);
 }
 
+struct forgetful {
+    int fd;
+    uint64_t came; // Frames, until the host is gone.
+};
+
+/// Accepts the host and answers what it asks for first with Unsupported Request, upon which it closes; but forgets that
+/// the frame came, as if it had been lost, and with it what the host says behind the answer.
+static void *forgetful_device(void *context)
+{
+    struct forgetful *line = context;
+    struct ferry_frames frames = {0};
+    struct ferry_tunnel_hello hello;
+    size_t count, got = 1;
+    bool control, answered = false, deaf = false;
+
+    ferry_frames_start(&frames, 0);
+    while (got > 0) {
+        uint8_t bytes[256];
+        const ssize_t came = read(line->fd, bytes, sizeof bytes);
+        got = came > 0 ? (size_t)came : 0;
+        if (answered && !deaf) {
+            deaf = true;
+            continue;
+        }
+        ferry_frames_feed(&frames, bytes, got);
+        if (ferry_frames_hello(&frames, &hello)) {
+            accept_host(&frames, &hello);
+        }
+        const uint32_t *request = answered ? NULL : ferry_frames_receive(&frames, &control, &count);
+        if (request != NULL) {
+            const uint32_t answer[3] = {0x0a000000, 0x01002004, request[1] & 0xffffff00};
+            frames.expected = frames.told_expected = 0;
+            answered = ferry_frames_send(&frames, false, answer, 3);
+        }
+        say(&frames, line->fd, 64, 0);
+    }
+    line->came = frames.counts.frames_in;
+    return NULL;
+}
+
+// At 115,200 baud a frame that was lost is sent again after three seconds.
+static void what_is_lost_at_the_end_is_sent_again(void **state)
+{
+    (void)state;
+    int pair[2];
+    pthread_t thread;
+    struct ferry_link_config config = {.size = sizeof config};
+    struct ferry_link *link = NULL;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    struct forgetful line = {.fd = pair[1]};
+    assert_int_equal(pthread_create(&thread, NULL, forgetful_device, &line), 0);
+    struct ferry_channel channel = {
+        .bytes_per_second = 11520, .where = "here", .medium = "m", .closed = "c", .silent = "s"};
+    assert_int_equal(ferry_fd_channel(pair[0], true, &channel), FERRY_OK);
+    assert_int_equal(ferry_framed_open(&channel, &config, &link), FERRY_ERROR_RANGE);
+    pthread_join(thread, NULL);
+    close(pair[1]);
+    assert_int_equal(line.came, 2);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_packet_that_comes_slowly_is_no_silence)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_packet_that_comes_slowly_is_no_silence),
+                                       cmocka_unit_test(what_is_lost_at_the_end_is_sent_again)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
