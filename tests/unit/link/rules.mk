@@ -39,13 +39,14 @@ $(BUILD)/tests/channels: tests/unit/link/test_channels.c host-driver/link/packet
 TEST_PROGRAMS += $(BUILD)/tests/channels
 
 # The kernel's word on where memory is, and whether it may be locked, comes from the test.
-$(BUILD)/tests/pci $(BUILD)/tests/vfio: $(BUILD)/tests/%: tests/unit/link/test_%.c $(wildcard host-driver/link/pci_*.c) \
+PCI_PROGRAMS := $(addprefix $(BUILD)/tests/,pci pci_memory vfio)
+$(PCI_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c $(wildcard host-driver/link/pci_*.c) \
     $(addprefix host-driver/link/,backend_pci.c pinned_pages.c file_user.c problem.c dma_map.c) \
     $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -Wl,--wrap=pread,--wrap=mlock,--wrap=munlock -lcmocka
 
-TEST_PROGRAMS += $(BUILD)/tests/pci $(BUILD)/tests/vfio
+TEST_PROGRAMS += $(PCI_PROGRAMS)
 
 $(BUILD)/tests/list: tests/unit/link/test_list.c $(wildcard host-driver/link/pci_*.c) \
     $(addprefix host-driver/link/,pinned_pages.c file_user.c problem.c dma_map.c serial_list.c serial_port.c simulator_list.c \

@@ -71,7 +71,7 @@ static void check_channel(int ours, int theirs, bool socket)
     // Nothing has come: no bytes, and no end either.
     assert_int_equal(operations->read(channel.context, bytes, sizeof(bytes)), 0);
     assert_int_equal(operations->wait(channel.context, true, 0), FERRY_CHANNEL_WRITES);
-    // Until nothing goes any more, for now.
+    // Until the queue to the other end is full.
     while ((put = operations->write(channel.context, bytes, sizeof(bytes))) > 0) {
         sent += (size_t)put;
     }

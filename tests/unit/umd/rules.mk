@@ -10,7 +10,7 @@ TEST_PROGRAMS += $(BUILD)/tests/test_umd
 
 # Programs and residency lists, with the test in the manager's place.
 UMD_CALL_TESTS := $(BUILD)/tests/umd_process $(BUILD)/tests/umd_residency
-$(UMD_CALL_TESTS): $(BUILD)/tests/umd_%: tests/unit/umd/test_%.c host-driver/umd/%.c \
+$(UMD_CALL_TESTS): $(BUILD)/tests/umd_%: tests/unit/umd/test_%.c tests/unit/umd/adapter_alone.h host-driver/umd/%.c \
     $(addprefix host-driver/umd/,call.c handles.c observer.c) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $(filter %.c,$^) -lcmocka -lpthread -o $@

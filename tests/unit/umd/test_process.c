@@ -1,21 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs of an adapter, with the test in the manager's place: who ends one waits without the adapter's lock.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-// cmocka asks for the standard headers before it.
-#include <cmocka.h>
-
-#include "umd/call.h"
+#include "adapter_alone.h"
 #include "umd/device.h"
 #include "umd/process.h"
-#include "umd/runner.h"
 
-static struct umd_adapter adapter;
 static struct ferry_process *process;
 static bool held;           // The lock, while the manager waited.
 static bool closes;         // The adapter is closed meanwhile, and the process goes with it.
@@ -87,30 +75,11 @@ int umd_device_destroy(struct umd_call *call, struct umd_device *device)
     return FERRY_OK;
 }
 
-void umd_runner_wake(struct umd_adapter *of)
-{
-    (void)of;
-}
-
-void umd_runner_tell(const struct umd_adapter *of)
-{
-    (void)of;
-}
-
-uint64_t ferry_gpu_cycles(struct ferry_gpu *gpu)
-{
-    (void)gpu;
-    return 0;
-}
-
 static int setup(void **state)
 {
     (void)state;
-    memset(&adapter, 0, sizeof adapter);
-    pthread_mutex_init(&adapter.lock, NULL);
-    pthread_mutex_init(&adapter.telling, NULL);
+    adapter_begin();
     pthread_cond_init(&adapter.device_ended, NULL);
-    adapter.users = 1;
     adapter.handle = umd_handle_make(UMD_ADAPTER, &adapter, &adapter);
     held = closes = false;
     creation = outcome = second = FERRY_OK;

@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Residency lists and the trim loop, with the test in the manager's place: so many pages, and what is required of them.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-// cmocka asks for the standard headers before it.
-#include <cmocka.h>
-
-#include "umd/call.h"
+#include "adapter_alone.h"
 #include "umd/residency.h"
-#include "umd/runner.h"
 
 #define PAGE ((uint64_t)FERRY_PAGE_BYTES)
 
 enum { A, B, C, D, ALLOCATIONS };
 enum { FIRST = 100, ROOM = 12 };
 
-static struct umd_adapter adapter;
 static struct umd_device device;
 static struct umd_allocation *all[ALLOCATIONS];
 
@@ -67,33 +55,14 @@ int ferry_vidmm_evict(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, D3DDDIC
     return FERRY_OK;
 }
 
-void umd_runner_wake(struct umd_adapter *of)
-{
-    (void)of;
-}
-
-void umd_runner_tell(const struct umd_adapter *of)
-{
-    (void)of;
-}
-
-uint64_t ferry_gpu_cycles(struct ferry_gpu *gpu)
-{
-    (void)gpu;
-    return 0;
-}
-
 // Four pages each.
 static int setup(void **state)
 {
     (void)state;
-    memset(&adapter, 0, sizeof adapter);
+    adapter_begin();
     memset(counts, 0, sizeof counts);
     attempts = fails_at = 0;
     room = ROOM;
-    pthread_mutex_init(&adapter.lock, NULL);
-    pthread_mutex_init(&adapter.telling, NULL);
-    adapter.users = 1;
     device = (struct umd_device){.adapter = &adapter, .vidmm = 9};
     device.handle = umd_handle_make(UMD_DEVICE, &device, &adapter);
     for (unsigned i = 0; i < ALLOCATIONS; i++) {
