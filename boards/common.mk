@@ -9,6 +9,7 @@
 #   PORT BAUD where its serial port appears, and the rate; or BACKEND, what its host types behind --backend
 #   PACK      options of ecppack
 #   TRANSPORT "serial", unless TOP has a parameter of that name that says otherwise
+# PARAMETERS sets others of TOP's, as `-set BIT_SIXTEENTHS 64`, for what is simulated and not flashed.
 # boards/template says more of each.
 
 .DEFAULT_GOAL := help
@@ -31,12 +32,13 @@ FIRMWARE := $(ROOT)/build/firmware/firmware.hex
 USB_CORE := $(if $(filter usb,$(TRANSPORT)),$(ROOT)/build/usb/ferry_usb_core.v)
 BACKEND ?= uart:$(PORT)@$(BAUD)
 
-.PHONY: help bitstream memory flash test device clean
+.PHONY: help bitstream memory netlist flash test device clean
 help:
 	@echo "make bitstream  $(NAME).bit for this board: tools, synthesis, place and route ($(MHZ) MHz or it fails), packing"
 	@echo "make flash      into the board's flash memory, with $(FLASHER)"
 	@echo "make test       ferry selftest on the board at $(if $(filter usb,$(TRANSPORT)),BACKEND=$(BACKEND),PORT=$(PORT))"
 	@echo "make memory     the memory controller alone"
+	@echo "make netlist    what is placed: synthesis alone"
 
 $(TOOLS)/ready: $(ROOT)/boards/requirements.txt
 	@mkdir -p $(ROOT)/build
@@ -59,8 +61,11 @@ $(OUT)/netlist.json: $(TOP).v $(RTL) $(wildcard $(ROOT)/rtl/*.vh $(ROOT)/rtl/*/*
 	@echo "$(NAME): synthesis"
 	@$(YOSYS) -q -l $(OUT)/synthesis.log -p "read_verilog -I$(ROOT)/build/generated $(ROOMS:%=-I$(ROOT)/rtl/%) $(TOP).v $(RTL) \
 	    $(OUT)/litedram_core.v $(USB_CORE) $(CORE); chparam -set FIRMWARE_HEX \"$(FIRMWARE)\" -set NAME \"$(NAME)\" \
-	    $(if $(filter usb,$(TRANSPORT)),-set TRANSPORT \"usb\") $(TOP); \
+	    $(if $(filter usb,$(TRANSPORT)),-set TRANSPORT \"usb\") $(PARAMETERS) $(TOP); \
 	    synth_ecp5 -top $(TOP) -json $@" > $(OUT)/yosys.out 2>&1 || { tail -n 3 $(OUT)/yosys.out; exit 1; }
+
+netlist: $(OUT)/netlist.json
+	@echo "$(OUT)/netlist.json"
 
 $(OUT)/placed.config: $(OUT)/netlist.json $(PINS)
 	@echo "$(NAME): place and route, some 20 minutes"

@@ -107,6 +107,11 @@ int main(int count, char **arguments)
     }
     Line line(baud);
     ferry::Board &board = line.board;
+    // Whoever opens the port finds a board that has started: what is said to one that has not has to be said again,
+    // much later.
+    while (!ferry::stop && board.busy() && board.broken() == nullptr) {
+        line.half();
+    }
     printf("serial port at %s\n", pty.path);
     fflush(stdout);
     while (!ferry::stop && board.broken() == nullptr) {

@@ -44,6 +44,33 @@ $(ECP5_CELLS): sim/board/rules.mk $(TOOLS)
 	@mkdir -p $(@D)
 	sed -e '/^module TRELLIS_IO/,/^endmodule/d' -e '/^module DP16KD/,/^endmodule/d' $(YOSYS_DATA)/ecp5/cells_sim.v > $@
 
+# The netlist that is placed for the ULX3S with an LFE5U-25F, at its pins; at 12.5 Mbaud, or at the rate that is flashed with
+# NETLIST_SIXTEENTHS=267. Yosys puts its own models in the place of LUTs, carries and flip-flops, and takes out what their settings leave
+# of no use; memories, pins and PLL are modules still. It runs at some 15 kHz: there is code for each gate, more than a cache holds, so what
+# is small is fast.
+NETLIST_SIXTEENTHS ?= 64
+NETLIST := $(BUILD)/boards/ulx3s-netlist-$(NETLIST_SIXTEENTHS)
+NETLIST_LOGIC := t:LUT2 t:LUT4 t:PFUMX t:L6MUX21 t:CCU2C t:TRELLIS_FF
+$(NETLIST)/netlist.json: $(RTL_SOURCES) $(RTL_SERIAL) $(CONTRACT) $(FIRMWARE_HEX) $(wildcard boards/ulx3s/* rtl/board/*.v) \
+    boards/common.mk $(BUILD)/boards/ulx3s-85f/litedram_core.v
+	@$(ALONE) $(MAKE_COMMAND) --no-print-directory -C boards/ulx3s netlist FPGA=25f OUT=$(abspath $(@D)) \
+	    PARAMETERS='-set BIT_SIXTEENTHS $(NETLIST_SIXTEENTHS)' && touch $@
+$(NETLIST)/netlist.v: $(NETLIST)/netlist.json sim/board/rules.mk
+	@echo "its gates"
+	$(YOSYS) -q -l $(@D)/gates.log -p 'read_json $<; hierarchy -top ferry_ulx3s; setattr -mod -unset keep_hierarchy *; flatten' \
+	    -p 'techmap -autoproc -D NO_INCLUDES -map +/ecp5/cells_sim.v $(NETLIST_LOGIC)' \
+	    -p 'select -assert-none $(NETLIST_LOGIC); simplemap; opt; splitnets; clean -purge; write_verilog -noattr $@'
+$(NETLIST)/sim: $(NETLIST)/netlist.v $(ECP5_CELLS) $(BOARD_SIM_NEEDS) sim/board/board_sim.cpp $(BUILD)/obj/sim/server/pty.o
+	@echo "building a netlist at its pins: $@"
+	$(VERILATOR) --cc --exe --timing --timescale 1ns/1ps -O3 --x-assign fast --x-initial fast --noassert --threads 1 \
+	    --output-split 40000 --output-split-cfuncs 2000 -Wno-fatal -Wno-lint -DNETLIST -DNO_INCLUDES -y sim/board -y sim/board/ecp5 \
+	    --top-module ulx3s_pins --prefix Vboard --Mdir $(@D)/model \
+	    -CFLAGS '-std=c++20 $(addprefix -I$(CURDIR)/,sim sim/board host-driver $(GENERATED))' \
+	    $(ECP5_CELLS) $< sim/board/ulx3s_pins.v $(abspath $(filter %.cpp %.o,$^)) -o $(abspath $@) > $(@D)/verilator.log 2>&1 || \
+	    { grep -v '^%Warning' $(@D)/verilator.log; exit 1; }
+	$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(@D)/model -f Vboard.mk OPT_FAST=-Os OPT_SLOW=-O0 OPT_GLOBAL=-O2 CXX=$(CXX) \
+	    VM_PARALLEL_BUILDS=1 $(abspath $@) && touch $@
+
 # What the packaged generator writes for a board, by the board's own Makefile.
 BOARD_MAKES := $(wildcard boards/*/litedram.yml boards/*/Makefile) boards/memory.py boards/common.mk boards/requirements.txt
 $(BUILD)/boards/ulx3s-85f/litedram_core.v: $(BOARD_MAKES)

@@ -35,9 +35,14 @@ module ulx3s_pins #(
     wire        unused_wifi;
     wire        dp, dn, pull;
 
-    ferry_ulx3s #(
+    // A netlist has no parameters any more.
+    ferry_ulx3s
+`ifndef NETLIST
+    #(
         .NAME(NAME), .FIRMWARE_HEX(FIRMWARE_HEX), .TRANSPORT(TRANSPORT), .BIT_SIXTEENTHS(BIT_SIXTEENTHS)
-    ) board (
+    )
+`endif
+    board (
         .clk_25mhz(clk_25mhz), .ftdi_rxd(txd), .ftdi_txd(rxd), .usb_fpga_bd_dp(dp), .usb_fpga_bd_dn(dn), .usb_fpga_pu_dp(pull),
         .led(led), .wifi_gpio0(unused_wifi), .sdram_clk(sdram_clk), .sdram_cke(cke), .sdram_csn(csn), .sdram_wen(wen),
         .sdram_rasn(rasn), .sdram_casn(casn), .sdram_a(a), .sdram_ba(ba), .sdram_dqm(dqm), .sdram_d(d)
@@ -49,12 +54,17 @@ module ulx3s_pins #(
     );
 
     // Where nobody drives, the host's resistors pull both wires down and the board's, if it is driven, D+ up: it is the stronger one.
-    assign board_drives = board.usb_oe;
     assign dp = host_drives ? host_dp : board_drives ? 1'bz : pull;
     assign dn = host_drives ? host_dn : board_drives ? 1'bz : 1'b0;
     assign usb_dp = dp;
     assign usb_dn = dn;
 
+`ifdef NETLIST
+    // Of a netlist (with the host at its serial port) only the pins are seen: nobody has woken the chip, or a host has a session.
+    assign board_drives = 1'b0;
+    assign busy = !led[1] || led[2];
+`else
+    assign board_drives = board.usb_oe;
     wire link_busy = board.board.link_busy;
     wire core_busy, read_busy, write_busy, requester_busy;
     generate
@@ -71,6 +81,7 @@ module ulx3s_pins #(
         end
     endgenerate
     assign busy = !board.board.memory_ready || link_busy || core_busy || read_busy || write_busy || requester_busy;
+`endif
 endmodule
 
 `default_nettype wire

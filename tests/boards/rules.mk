@@ -69,6 +69,12 @@ $(BUILD)/tests/boards_colorlight: tests/boards/test_board.py $(BUILD)/boards/col
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec python3 $< colorlight-i5 $(BUILD)/boards/colorlight-i5-sim-fast 12500000\n' > $@ && chmod +x $@
 
+# The netlist's self test: half an hour, or two at the flashed rate (NETLIST_SIXTEENTHS=267). The host is told how slowly bytes come.
+.PHONY: test-netlist
+SOAKS += test-netlist
+test-netlist: $(NETLIST)/sim $(BUILD)/ferry
+	@python3 tests/boards/test_board.py ulx3s-25f $< $$((800000000 / $(NETLIST_SIXTEENTHS)))@1200 info 'selftest --pages 2'
+
 .PHONY: test-boards
 test-boards: $(BUILD)/boards/ulx3s-sim $(BUILD)/boards/ulx3s-usb-sim $(BUILD)/ferry $(BUILD)/system/libusb_redir.so
 	@python3 tests/boards/test_board.py ulx3s-85f-usb $(BUILD)/boards/ulx3s-usb-sim usb info selftest

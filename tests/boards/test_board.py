@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What is flashed onto a board, at its pins, from power-on: the driver finds it at its serial port or on USB, pages through its
-memory chip and gets every byte back, and the chip has nothing against it. test_board.py BOARD SIMULATOR BAUD|usb [COMMAND...]: the
-commands of `ferry` are `info` and a replay unless others are given."""
+memory chip and gets every byte back, and the chip has nothing against it. test_board.py BOARD SIMULATOR BAUD[@SEEN]|usb [COMMAND...]:
+the commands of `ferry` are `info` and a replay unless others are given; SEEN is the rate by the host's clock, where that is far below."""
 import os
 import re
 import subprocess
@@ -14,7 +14,7 @@ results = []
 # Video memory; which lights are looked at, which of them are lit while all is well, and when nobody is at the other end (None: no
 # light tells that).
 BOARDS = {"ulx3s-85f": ("32.0 MiB", 0x86, 0x06, 0x86), "ulx3s-85f-usb": ("32.0 MiB", 0x86, 0x06, 0x86),
-          "colorlight-i5": ("8.0 MiB", 0x04, 0x04, None)}
+          "ulx3s-25f": ("32.0 MiB", 0x86, 0x06, 0x86), "colorlight-i5": ("8.0 MiB", 0x04, 0x04, None)}
 
 
 def check(good, name, detail=""):
@@ -50,6 +50,7 @@ def main():
     name, simulator, baud, *others = sys.argv[1:]
     _, looked_at, well, alone = BOARDS[name]
     usb = baud == "usb"
+    baud, _, seen = baud.partition("@")
     with tempfile.TemporaryDirectory(prefix="ferry-board-") as folder:
         address = Path(folder, "usb")
         with subprocess.Popen([simulator, f"unix:{address}" if usb else baud], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -58,7 +59,7 @@ def main():
                 said = board.stdout.readline().split()[-1]
                 # A pseudo terminal has no rate; 12 Mbaud is the most that the back end takes. In libusb's place is one without a kernel.
                 port = ("usb", {"LD_PRELOAD": str(Path("build/system/libusb_redir.so").resolve()), "FERRY_USBREDIR": str(address)}) \
-                    if usb else (f"uart:{said}@{min(int(baud), 12000000)}", {})
+                    if usb else (f"uart:{said}@{seen or min(int(baud), 12000000)}", {})
                 if not others:
                     short(port, Path(folder), name)
                 for command in others:
