@@ -57,8 +57,7 @@ static int take(void *context, const uint32_t *words, size_t count)
 
 static size_t queued(void *context)
 {
-    (void)context;
-    return 0;
+    return ((struct fake_device *)context)->queue;
 }
 
 static const uint32_t *give(void *context, size_t *count)
@@ -78,7 +77,14 @@ static uint64_t run(void *context, uint64_t cycles)
 {
     struct fake_device *device = context;
     uint64_t ran = device->gone ? 0 : device->coming_count != 0 ? 1 : cycles;
+    if (device->later_in != 0 && ran >= device->later_in) {
+        ran = device->later_in;
+        fake_device_send(device, device->later.words, device->later.count);
+    }
+    device->later_in -= device->later_in < ran ? device->later_in : ran;
     device->cycles += ran;
+    device->queue -= device->queue < device->drains ? device->queue : device->drains;
+    device->runs++;
     return ran;
 }
 

@@ -29,6 +29,10 @@ struct fake_device {
     void (*answer_to)(struct fake_device *device, const struct fake_packet *packet);
     uint64_t cycles;
     uint32_t refuse_sends; // BUSY so many times.
+    size_t queue, drains;  // Words that wait for it, and how many of them it takes each time that it runs.
+    uint32_t runs;
+    struct fake_packet later; // Comes in so many cycles, if that is not 0.
+    uint64_t later_in;
     bool closed;
     bool gone; // Does not run any more.
 };

@@ -94,7 +94,14 @@ static void settings_out_of_range_are_refused(void **context)
     assert_int_equal(ferry_root_complex_open(&transport, &config, &link), FERRY_ERROR_ARGUMENT);
     config = config_with(0);
     config.max_payload_bytes = 512;
+    assert_true(device->closed);
+    device->closed = false;
     assert_int_equal(ferry_root_complex_open(&transport, &config, &link), FERRY_ERROR_ARGUMENT);
+    config = config_with(0);
+    config.max_read_bytes = 1024;
+    assert_int_equal(ferry_root_complex_open(&transport, &config, &link), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(device->sent_count, 0);
+    assert_true(device->closed);
     free(device);
 }
 
@@ -134,6 +141,8 @@ static void accesses_outside_a_bar_are_refused_here(void **context)
     uint32_t value;
     assert_int_equal(link->read32(state->link, FERRY_BAR_REGISTERS, 0x10000, &value), FERRY_ERROR_RANGE);
     assert_int_equal(value, 0xffffffff);
+    assert_int_equal(link->read32(state->link, FERRY_BAR_REGISTERS, 0x10004, &value), FERRY_ERROR_RANGE);
+    assert_int_equal(link->write32(state->link, FERRY_BAR_REGISTERS, 0x102, 0), FERRY_ERROR_RANGE);
     assert_int_equal(link->read32(state->link, FERRY_BAR_REGISTERS, 0x102, &value), FERRY_ERROR_RANGE);
     assert_int_equal(link->write32(state->link, FERRY_BAR_WINDOW, 128u << 20, 0), FERRY_ERROR_RANGE);
     assert_int_equal(link->read32(state->link, (enum ferry_bar)1, 0, &value), FERRY_ERROR_RANGE);
@@ -299,12 +308,96 @@ static void lost_answer_is_a_timeout_in_cycles_and_a_late_one_is_counted(void **
     assert_int_equal(value, 0xe0000000);
 }
 
+static void a_link_says_what_it_has(void **context)
+{
+    struct state *state = *context;
+    struct ferry_link_counts counts;
+    uint64_t more;
+    state->link->operations->counts(state->link, &counts);
+    const uint64_t pages = counts.mapped_pages;
+    assert_true(pages >= PAGES);
+    assert_true(counts.run_seconds == 0.5); // The scripted device's.
+    assert_int_equal(state->link->operations->dma_map(state->link, state->memory, 1, 0, &more), FERRY_OK);
+    state->link->operations->counts(state->link, &counts);
+    assert_int_equal(counts.mapped_pages, pages + 1);
+    // It has no cables to answer for.
+    assert_int_equal(state->link->operations->delay(state->link), 0);
+}
+
 static void a_full_queue_is_waited_for(void **context)
 {
     struct state *state = *context;
     state->device.refuse_sends = 5;
     assert_int_equal(state->link->operations->write32(state->link, FERRY_BAR_REGISTERS, 0x20, 1), FERRY_OK);
     assert_int_equal(state->device.sent_count, 1);
+}
+
+/// What waits for the device, answers to 64 of its reads besides, is bounded; who writes more runs it until it has
+/// taken that.
+static void writes_wait_for_a_device_that_is_far_behind(void **context)
+{
+    struct state *state = *context;
+    struct fake_device *device = &state->device;
+    const struct ferry_link_operations *operations = state->link->operations;
+    const size_t most = 2048 + 64 * 160;
+    const uint32_t runs = device->runs;
+    device->queue = most;
+    assert_int_equal(operations->write32(state->link, FERRY_BAR_REGISTERS, 0x20, 1), FERRY_OK);
+    assert_int_equal(device->runs, runs);
+    device->queue = most + 5;
+    device->drains = 2;
+    assert_int_equal(operations->write32(state->link, FERRY_BAR_REGISTERS, 0x20, 1), FERRY_OK);
+    assert_int_equal(device->runs, runs + 3);
+    // It takes nothing any more: the write is told as not done after the time of an answer. One that is longer has
+    // longer.
+    static uint8_t bytes[64 << 10];
+    for (size_t count = 4; count <= sizeof bytes; count *= sizeof bytes / 4) {
+        const uint64_t before = device->cycles,
+                       patience = FERRY_ROOT_COMPLEX_TIMEOUT + 64 * (count > 256 ? count - 256 : 0);
+        device->queue = most + 1;
+        device->drains = 0;
+        assert_int_equal(operations->write_block(state->link, FERRY_BAR_WINDOW, 0, bytes, count), FERRY_ERROR_TIMEOUT);
+        assert_in_range(device->cycles - before, patience, patience + 64);
+    }
+    device->gone = true;
+    assert_int_equal(operations->write32(state->link, FERRY_BAR_REGISTERS, 0x20, 1), FERRY_ERROR_DEVICE_LOST);
+}
+
+/// So many cycles and no more; fewer when something has happened, which is told once.
+static void a_pump_runs_as_long_as_it_was_told(void **context)
+{
+    struct state *state = *context;
+    struct fake_device *device = &state->device;
+    const struct ferry_link_operations *operations = state->link->operations;
+    unsigned reasons = 77;
+    uint64_t before = device->cycles;
+    assert_int_equal(operations->pump(state->link, 0, &reasons), FERRY_OK);
+    assert_int_equal(device->cycles - before, 0);
+    assert_int_equal(reasons, 0);
+    assert_int_equal(operations->pump(state->link, 1000, NULL), FERRY_OK);
+    assert_int_equal(device->cycles - before, 1000);
+    // A packet that means nothing to anybody ends a run of the device, and not the pump.
+    before = device->cycles;
+    device->later = (struct fake_packet){{0x40000001, 0x0000ff0f, 0x00123000, 5}, 4};
+    device->later_in = 123;
+    assert_int_equal(operations->pump(state->link, 500, &reasons), FERRY_OK);
+    assert_int_equal(device->cycles - before, 500);
+    assert_int_equal(reasons, 0);
+    // One that is waited for does end it.
+    before = device->cycles;
+    device->later = (struct fake_packet){{0x40000001, 0x0000000f, 0xfee00000, 0x4021}, 4};
+    device->later_in = 77;
+    assert_int_equal(operations->pump(state->link, 1000, &reasons), FERRY_OK);
+    assert_int_equal(device->cycles - before, 77);
+    assert_int_equal(reasons, FERRY_PUMP_INTERRUPT);
+    // What had come before it began is found without a cycle.
+    before = device->cycles;
+    fake_device_send(device, device->later.words, 4);
+    assert_int_equal(operations->pump(state->link, 1000, &reasons), FERRY_OK);
+    assert_int_equal(device->cycles - before, 0);
+    assert_int_equal(reasons, FERRY_PUMP_INTERRUPT);
+    assert_int_equal(operations->pump(state->link, 0, &reasons), FERRY_OK);
+    assert_int_equal(reasons, 0);
 }
 
 static void a_device_that_is_gone_is_named_at_once(void **context)
@@ -320,8 +413,11 @@ static void a_device_that_is_gone_is_named_at_once(void **context)
     state->device.answer_to = NULL;
     assert_int_equal(operations->read32(state->link, FERRY_BAR_REGISTERS, 0, &value), FERRY_ERROR_DEVICE_LOST);
     assert_int_equal(value, 0xffffffff);
+    // Sixteen reads are on their way at once, a tag each, and none is sent behind one that failed.
+    const size_t sent = state->device.sent_count;
     assert_int_equal(operations->read_block(state->link, FERRY_BAR_WINDOW, 0, bytes, sizeof bytes),
                      FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(state->device.sent_count - sent, 16);
     assert_int_equal(operations->pump(state->link, 1000, NULL), FERRY_ERROR_DEVICE_LOST);
 }
 
@@ -344,7 +440,10 @@ int main(void)
         CASE(refused_read_gives_ones),
         CASE(answers_that_do_not_fit_fail_the_read),
         CASE(lost_answer_is_a_timeout_in_cycles_and_a_late_one_is_counted),
+        CASE(a_link_says_what_it_has),
         CASE(a_full_queue_is_waited_for),
+        CASE(writes_wait_for_a_device_that_is_far_behind),
+        CASE(a_pump_runs_as_long_as_it_was_told),
         CASE(a_device_that_is_gone_is_named_at_once),
     };
     return cmocka_run_group_tests_name("root_complex", tests, NULL, NULL);

@@ -75,11 +75,12 @@ static void memory_requests_of_both_header_lengths(void **context)
     EXPECT(&write, 0x40000002, 0x0000001e, 0x00001000, 0x44332211, 0x88776655);
     const struct ferry_tlp write64 = {.kind = FERRY_TLP_MEMORY_WRITE,
                                       .poisoned = true,
+                                      .relaxed = true,
                                       .length = 1,
                                       .first_enable = 0xf,
                                       .address = 0xfedcba9876543210,
                                       .payload = payload};
-    EXPECT(&write64, 0x60004001, 0x0000000f, 0xfedcba98, 0x76543210, 0x44332211);
+    EXPECT(&write64, 0x60006001, 0x0000000f, 0xfedcba98, 0x76543210, 0x44332211);
 }
 
 static void configuration_requests(void **context)
@@ -174,6 +175,14 @@ static void malformed_packets_are_told(void **context)
     assert_false(ferry_tlp_decode(prefix, 3, &tlp));
     const uint32_t config_long[4] = {0x24000001, 0x0000000f, 0, 0};
     assert_false(ferry_tlp_decode(config_long, 4, &tlp));
+    const uint32_t config_of_two[3] = {0x04000002, 0x000000ff, 0};
+    assert_false(ferry_tlp_decode(config_of_two, 3, &tlp));
+    const uint32_t completion_long[4] = {0x2a000000, 0x01000004, 0, 0};
+    assert_false(ferry_tlp_decode(completion_long, 4, &tlp));
+    const uint32_t nothing_first[5] = {0x40000002, 0x000000f0, 0x1000, 1, 2};
+    assert_false(ferry_tlp_decode(nothing_first, 5, &tlp));
+    const uint32_t nothing_last[5] = {0x40000002, 0x0000000f, 0x1000, 1, 2};
+    assert_false(ferry_tlp_decode(nothing_last, 5, &tlp));
     const uint32_t hole[6] = {0x40000003, 0x0000007d, 0x1000, 1, 2, 3};
     assert_false(ferry_tlp_decode(hole, 6, &tlp));
     const uint32_t two_words_may_have_holes[5] = {0x40000002, 0x000000a5, 0x1000, 1, 2};
