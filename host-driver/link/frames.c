@@ -166,7 +166,7 @@ void ferry_frames_feed(struct ferry_frames *frames, const uint8_t *bytes, size_t
             frames->counts.noise_bytes += lost;
             frames->counts.bad_frames++;
             // It may have been the frame that is waited for, and the last one: nothing else would tell.
-            frames->again = frames->state == FERRY_FRAMES_OPEN;
+            frames->again = true;
         }
     }
 }
@@ -260,7 +260,7 @@ void ferry_frames_tick(struct ferry_frames *frames, uint32_t ticks)
 {
     const bool waits =
         frames->state == FERRY_FRAMES_ASKING || (frames->state == FERRY_FRAMES_OPEN && frames->oldest != frames->next);
-    frames->age = waits ? frames->age + ticks : 0;
+    frames->age += ticks; // It begins anew with what is sent when nothing waits.
     frames->timed_ticks += ticks;
     if (!waits || frames->resend_ticks == 0 || frames->age < frames->patience) {
         return;
@@ -277,14 +277,13 @@ void ferry_frames_tick(struct ferry_frames *frames, uint32_t ticks)
         const uint32_t most = MOST_PATIENCE * frames->resend_ticks;
         frames->patience = frames->patience < most / 2 ? 2 * frames->patience : most;
     }
-    frames->timed = false;
     frames->sent = frames->oldest;
     frames->again = true;
 }
 
 void ferry_frames_probe(struct ferry_frames *frames)
 {
-    frames->again = frames->again || frames->state == FERRY_FRAMES_OPEN;
+    frames->again = true;
 }
 
 uint32_t ferry_frames_silent(const struct ferry_frames *frames)

@@ -18,12 +18,13 @@ $(BUILD)/tests/dma_map: tests/unit/link/test_dma_map.c host-driver/link/dma_map.
 
 TEST_PROGRAMS += $(BUILD)/tests/root_complex $(BUILD)/tests/root_complex_serve $(BUILD)/tests/tlp $(BUILD)/tests/dma_map
 
-$(BUILD)/tests/frames: tests/unit/link/test_frames.c host-driver/link/frames.c host-driver/link/frame_code.c \
+FRAMES_PROGRAMS := $(addprefix $(BUILD)/tests/,frames frames_one_end frames_patience)
+$(FRAMES_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c host-driver/link/frames.c host-driver/link/frame_code.c \
     $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka -lz
 
-TEST_PROGRAMS += $(BUILD)/tests/frames
+TEST_PROGRAMS += $(FRAMES_PROGRAMS)
 
 $(BUILD)/tests/framed: tests/unit/link/test_framed.c $(ROOT_COMPLEX_SOURCES) \
     $(addprefix host-driver/link/,framed.c fd_channel.c frames.c frame_code.c packet_queue.c problem.c) $(HOST_HEADERS) $(CONTRACT)

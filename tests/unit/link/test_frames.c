@@ -193,80 +193,6 @@ static void a_longer_way_than_was_said_is_learned(void **state)
     free(two);
 }
 
-/// A frame of the device's that carries nothing: what it has, and whether it wants the rest again.
-static void feed_news(struct ferry_frames *host, uint32_t acknowledged, bool again)
-{
-    uint8_t bytes[FERRY_FRAME_BYTES];
-    const uint32_t head = FERRY_PUT(FERRY_TUNNEL_FRAME_HEAD_ACK, acknowledged) |
-                          FERRY_PUT(FERRY_TUNNEL_FRAME_HEAD_AGAIN, again ? 1u : 0u) |
-                          FERRY_PUT(FERRY_TUNNEL_FRAME_HEAD_CREDIT, FERRY_FRAMES_ROOM);
-    ferry_frames_feed(host, bytes, ferry_frame_encode(head, NULL, 0, bytes));
-}
-
-static void take_all(struct ferry_frames *host)
-{
-    uint8_t bytes[FERRY_FRAME_BYTES];
-    while (ferry_frames_take(host, bytes, sizeof bytes) != 0) {
-    }
-}
-
-/// Which of the two it is that is acknowledged, nobody could tell: the way would seem longer than it is, or shorter.
-static void a_frame_that_was_sent_twice_measures_nothing(void **state)
-{
-    (void)state;
-    enum { LEAST = 100 };
-    struct ferry_frames *host = calloc(1, sizeof *host);
-    const struct ferry_tunnel_hello hello = question(1), answer = answer_to(&hello, FERRY_TUNNEL_VERDICT_ACCEPTED);
-    uint32_t words[FERRY_TUNNEL_HELLO_SIZE / 4];
-    uint8_t bytes[FERRY_FRAME_BYTES];
-    ferry_frames_start(host, LEAST);
-    ferry_frames_ask(host, &hello);
-    memcpy(words, &answer, sizeof words);
-    const uint32_t head = FERRY_PUT(FERRY_TUNNEL_FRAME_HEAD_WORDS, FERRY_TUNNEL_HELLO_SIZE / 4) |
-                          FERRY_TUNNEL_FRAME_HEAD_CONTROL_MASK |
-                          FERRY_PUT(FERRY_TUNNEL_FRAME_HEAD_CREDIT, FERRY_FRAMES_ROOM);
-    take_all(host);
-    ferry_frames_feed(host, bytes, ferry_frame_encode(head, words, FERRY_TUNNEL_HELLO_SIZE / 4, bytes));
-    assert_true(ferry_frames_open(host));
-    // Sent once: twice its way is patience enough.
-    assert_true(ferry_frames_send(host, false, words, 1));
-    take_all(host);
-    ferry_frames_tick(host, LEAST - 10);
-    feed_news(host, 1, false);
-    assert_int_equal(host->patience, 2 * (LEAST - 10));
-    // Sent again because it was asked for, and each time acknowledged before its time is over.
-    const uint32_t before = host->patience;
-    assert_true(ferry_frames_send(host, false, words, 1));
-    take_all(host);
-    ferry_frames_tick(host, before - 10);
-    feed_news(host, 1, true);
-    take_all(host);
-    assert_int_equal(host->counts.resent, 1);
-    ferry_frames_tick(host, before - 10);
-    feed_news(host, 2, false);
-    assert_int_equal(host->counts.acknowledged, 2);
-    assert_int_equal(host->counts.silences, 0);
-    assert_int_equal(host->patience, before);
-    // Nor does the first of several that go again; the next new one does.
-    for (unsigned n = 0; n < 3; n++)
-        assert_true(ferry_frames_send(host, false, words, 1));
-    take_all(host);
-    feed_news(host, 3, true);
-    const uint32_t learned = host->patience; // The first went once: half at most.
-    assert_int_equal(learned, LEAST);
-    take_all(host);
-    assert_int_equal(host->counts.resent, 3);
-    ferry_frames_tick(host, LEAST - 1);
-    feed_news(host, 5, false);
-    assert_int_equal(host->patience, LEAST);
-    assert_true(ferry_frames_send(host, false, words, 1));
-    take_all(host);
-    ferry_frames_tick(host, LEAST - 1);
-    feed_news(host, 6, false);
-    assert_int_equal(host->patience, 2 * (LEAST - 1));
-    free(host);
-}
-
 static void half_frames_and_a_terminal_resynchronise(void **state)
 {
     (void)state;
@@ -445,7 +371,6 @@ int main(void)
         cmocka_unit_test(no_more_is_sent_than_there_is_room_for),
         cmocka_unit_test(credits_that_were_lost_come_again),
         cmocka_unit_test(a_longer_way_than_was_said_is_learned),
-        cmocka_unit_test(a_frame_that_was_sent_twice_measures_nothing),
         cmocka_unit_test(half_frames_and_a_terminal_resynchronise),
         cmocka_unit_test(frames_in_the_payload_are_payload),
         cmocka_unit_test(a_new_session_leaves_nothing_of_the_old_one),
