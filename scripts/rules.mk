@@ -44,7 +44,7 @@ help:
 	@echo "make test-fresh    both commands of README on a bare Debian 12 and 13 (root, debootstrap)"
 	@echo "make example-engine  the copy engine alone, as another design would use it"
 	@echo "make mutation  mistakes made one at a time in a copy of the tree: does the named test see each?"
-	@echo "make -C boards/ulx3s   what can be made for a board; make test-boards runs its self test on the simulated one"
+	@echo "make -C boards/ulx3s   what can be made for a board; make test-boards, test-netlist run its self test on a simulated one"
 	@echo "make soak    the long campaigns"
 	@echo "make clean   remove build/ but for the Python environment"
 

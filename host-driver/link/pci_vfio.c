@@ -173,7 +173,7 @@ static int interrupts_on(struct ferry_pci_function *function)
 static bool interrupt(struct ferry_pci_function *function)
 {
     uint64_t messages = 0;
-    return read(of(function)->event, &messages, sizeof(messages)) == (ssize_t)sizeof(messages) && messages != 0;
+    return read(of(function)->event, &messages, sizeof(messages)) == (ssize_t)sizeof(messages);
 }
 
 static void wait_for(struct ferry_pci_function *function, unsigned microseconds)

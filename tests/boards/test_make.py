@@ -45,7 +45,7 @@ def main():
     code, lines = make("TRANSPORT=usb", "help")
     check(code == 0 and "ulx3s-85f-usb.bit" in lines[0] and "BACKEND=usb" in lines[2], "usb_is_another_bitstream", lines)
     code, lines = make("help")
-    check(code == 0 and [line.split()[1] for line in lines] == ["bitstream", "flash", "test", "memory"], "help", lines)
+    check(code == 0 and [line.split()[1] for line in lines] == ["bitstream", "flash", "test", "memory", "netlist"], "help", lines)
     code, lines = make("help", board="acorn")
     check(code == 0 and [line.split()[1] for line in lines] == ["netlist", "bitstream", "flash", "test"], "help_of_a_card", lines)
     # As if the netlist were there: what comes next is for Vivado alone.

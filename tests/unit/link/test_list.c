@@ -234,11 +234,17 @@ static void a_group_is_judged_as_the_kernel_does(void **state)
     list_pci();
     told(0, FERRY_REACH_IN_USE, "pci:" TREE_AT, what, words);
     end_user(user);
-    assert_int_equal(chmod(tree_path("dev/vfio/vfio"), 0666) + chmod(tree_path("dev/vfio/7"), 0400), 0);
+    assert_int_equal(chmod(tree_path("dev/vfio/vfio"), 0666) + chmod(tree_path("dev/vfio/7"), 0444), 0);
     assert_int_equal(seteuid(getuid() == 0 ? STRANGER : getuid()), 0);
     list_pci();
     assert_int_equal(seteuid(getuid()), 0);
     snprintf(words, sizeof(words), "`sudo chown $USER %s`", tree_path("dev/vfio/7"));
+    told(0, FERRY_REACH_BLOCKED, "pci:" TREE_AT, what, words);
+    assert_int_equal(chmod(tree_path("dev/vfio/vfio"), 0444) + chmod(tree_path("dev/vfio/7"), 0666), 0);
+    assert_int_equal(seteuid(getuid() == 0 ? STRANGER : getuid()), 0);
+    list_pci();
+    assert_int_equal(seteuid(getuid()), 0);
+    snprintf(words, sizeof(words), "cannot open %s: Permission denied", tree_path("dev/vfio/vfio"));
     told(0, FERRY_REACH_BLOCKED, "pci:" TREE_AT, what, words);
 }
 

@@ -53,12 +53,16 @@ enum { CONTAINER = 1000, GROUP, DEVICE };
 
 static struct {
     char said[2000];   // What was asked, a word each.
+    char commands[40]; // What was written as COMMAND, a digit each.
     const char *fails; // The step that fails, or NULL.
     int error;         // With this.
     int file;          // The device's BARs and configuration space.
     int event;         // That messages are to go to.
     uint32_t flags;    // Of the group.
-    size_t maps, most; // Pages mapped, and before VFIO_IOMMU_MAP_DMA fails.
+    bool no_messages;  // Interrupts are there, and go to no eventfd.
+    size_t maps, most; // Pages mapped, and before VFIO_IOMMU_MAP_DMA fails, with `error`.
+    void *bars[40];    // Memory that was mapped,
+    size_t bar_count;  // in so many pieces.
     struct {
         uint64_t iova, vaddr;
     } map[64];
@@ -90,7 +94,7 @@ static int map_page(const struct vfio_iommu_type1_dma_map *map)
     assert_int_equal(map->size, PAGE_BYTES);
     assert_int_equal((map->iova | map->vaddr) % PAGE_BYTES, 0);
     if (kernel.maps == kernel.most) {
-        errno = ENOMEM;
+        errno = kernel.error;
         return -1;
     }
     for (size_t n = 0; n < kernel.maps; n++) {
@@ -176,6 +180,11 @@ static int of_group(unsigned long request, void *argument)
     }
 }
 
+static void put(off_t at, uint32_t word)
+{
+    assert_int_equal(pwrite(kernel.file, &word, 4, at), 4);
+}
+
 static int of_device(unsigned long request, void *argument)
 {
     switch (request) {
@@ -185,11 +194,17 @@ static int of_device(unsigned long request, void *argument)
         assert_int_equal(irq->argsz, sizeof(*irq));
         assert_int_equal(irq->index, VFIO_PCI_MSI_IRQ_INDEX);
         irq->count = asked("IRQ_INFO");
-        irq->flags = VFIO_IRQ_INFO_EVENTFD;
+        irq->flags = kernel.no_messages ? 0 : VFIO_IRQ_INFO_EVENTFD;
         return 0;
     }
     case VFIO_DEVICE_SET_IRQS: return set_interrupts(argument);
-    case VFIO_DEVICE_RESET: return asked("RESET") ? 0 : -1;
+    case VFIO_DEVICE_RESET:
+        if (!asked("RESET")) {
+            return -1;
+        }
+        put(CONFIG_AT + FERRY_CONFIG_SPACE_COMMAND, 0x00100000);
+        put(FERRY_BAR0_HOST_CONTRACT, 0);
+        return 0;
     default: fail_msg("device: request %lu", request); return -1;
     }
 }
@@ -207,7 +222,12 @@ static int double_ioctl(int fd, unsigned long request, void *argument)
 static void *double_mmap(size_t bytes, int fd, off_t offset)
 {
     assert_int_equal(fd, DEVICE);
-    return asked("mmap") ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, kernel.file, offset) : MAP_FAILED;
+    if (!asked("mmap")) {
+        return MAP_FAILED;
+    }
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, kernel.file, offset);
+    kernel.bars[kernel.bar_count++] = memory;
+    return memory;
 }
 
 static ssize_t double_pread(int fd, void *data, size_t bytes, off_t offset)
@@ -219,6 +239,9 @@ static ssize_t double_pread(int fd, void *data, size_t bytes, off_t offset)
 static ssize_t double_pwrite(int fd, const void *data, size_t bytes, off_t offset)
 {
     assert_int_equal(fd, DEVICE);
+    if (offset == CONFIG_AT + FERRY_CONFIG_SPACE_COMMAND) {
+        snprintf(kernel.commands + strlen(kernel.commands), 2, "%u", *(const unsigned char *)data & 7u);
+    }
     return pwrite(kernel.file, data, bytes, offset);
 }
 
@@ -241,16 +264,21 @@ static const struct ferry_vfio_system double_system = {.open = double_open,
                                                        .eventfd = double_eventfd,
                                                        .close = double_close};
 
-static void put(off_t at, uint32_t word)
-{
-    assert_int_equal(pwrite(kernel.file, &word, 4, at), 4);
-}
-
 static uint32_t command(void)
 {
     uint32_t word;
     assert_int_equal(__real_pread(kernel.file, &word, 4, CONFIG_AT + FERRY_CONFIG_SPACE_COMMAND), 4);
     return word & 0xffff;
+}
+
+/// Nothing that was mapped is there any more.
+static void no_bar_is_mapped(void)
+{
+    unsigned char there;
+    for (size_t n = 0; n < kernel.bar_count; n++) {
+        assert_int_equal(mincore(kernel.bars[n], PAGE_BYTES, &there), -1);
+    }
+    kernel.bar_count = 0;
 }
 
 static int setup(void **state)
@@ -296,19 +324,23 @@ static void calls_come_in_the_kernel_s_order(void **state)
     (void)state;
     struct ferry_link_description description = {0};
     struct ferry_link *link = NULL;
+    put(CONFIG_AT + FERRY_CONFIG_SPACE_COMMAND, 0x00100140); // Parity and system errors are others' affair.
     assert_int_equal(open_it(&link), FERRY_OK);
     assert_string_equal(kernel.said, "/dev/vfio/vfio API_VERSION EXTENSION /dev/vfio/12 STATUS SET_CONTAINER SET_IOMMU "
                                      "DEVICE_FD CONFIG BAR0 mmap BAR2 mmap IRQ_INFO eventfd SET_IRQS ");
-    assert_int_equal(command(), 6);
+    assert_int_equal(command(), 0x146);
+    assert_int_equal(kernel.bar_count, 2);
     link->operations->describe(link, &description);
     assert_string_equal(description.medium, "PCI 0000:01:00.0, VFIO, 2.5 GT/s PCIe x1");
     kernel.said[0] = 0;
     assert_int_equal(link->operations->reset(link), FERRY_OK);
     assert_string_equal(kernel.said, "RESET SET_IRQS ");
+    assert_int_equal(command(), 6); // It forgot all of it.
     kernel.said[0] = 0;
     link->operations->close(link);
     assert_string_equal(kernel.said, "~device ~group ~container ~event ");
     assert_int_equal(command(), 2);
+    no_bar_is_mapped();
 }
 
 static void each_step_that_fails_is_told(void **state)
@@ -324,6 +356,7 @@ static void each_step_that_fails_is_told(void **state)
         {"EXTENSION", 0, FERRY_ERROR_BACKEND, "no IOMMU of type 1"},
         {"/dev/vfio/12", EBUSY, FERRY_ERROR_IN_USE, "0000:01:00.0 is in use by"},
         {"/dev/vfio/12", EACCES, FERRY_ERROR_BACKEND, "`sudo chown $USER "},
+        {"/dev/vfio/12", EPERM, FERRY_ERROR_BACKEND, "`sudo chown $USER "},
         {"/dev/vfio/12", ENOENT, FERRY_ERROR_BACKEND, "/dev/vfio/12: No such file"},
         {"STATUS", EINVAL, FERRY_ERROR_BACKEND, "VFIO_GROUP_GET_STATUS: "},
         {"SET_CONTAINER", EINVAL, FERRY_ERROR_BACKEND, "VFIO_GROUP_SET_CONTAINER: "},
@@ -351,9 +384,13 @@ static void each_step_that_fails_is_told(void **state)
         assert_int_equal(strstr(kernel.said, "API_VERSION") != NULL, strstr(kernel.said, "~container") != NULL);
         assert_int_equal(strstr(kernel.said, "STATUS") != NULL, strstr(kernel.said, "~group") != NULL);
         assert_int_equal(strstr(kernel.said, "CONFIG") != NULL, strstr(kernel.said, "~device") != NULL);
+        no_bar_is_mapped();
     }
     struct ferry_link *link;
     kernel.fails = NULL;
+    kernel.no_messages = true;
+    assert_int_equal(open_it(&link), FERRY_ERROR_BACKEND);
+    assert_non_null(strstr(ferry_problem(), "no interrupt messages that the kernel passes on"));
     kernel.flags = 0;
     assert_int_equal(open_it(&link), FERRY_ERROR_BACKEND);
     assert_non_null(strstr(ferry_problem(), "shares IOMMU group 12 with a device that another driver has"));
@@ -379,9 +416,13 @@ static void pages_are_mapped_for_the_device(void **state)
         assert_ptr_equal(link->operations->dma_find(link, bus[n]), (unsigned char *)memory + n * PAGE_BYTES);
     }
     // When the kernel gives no more, what was mapped in vain is taken away.
-    assert_int_equal(link->operations->dma_map(link, memory, 60, 0, more), FERRY_ERROR_NO_HOST_MEMORY);
-    assert_non_null(strstr(ferry_problem(), "`ulimit -l`"));
-    assert_int_equal(kernel.maps, 24);
+    static const int errors[] = {ENOMEM, ENOSPC, EFAULT};
+    for (size_t n = 0; n < 3; n++) {
+        kernel.error = errors[n];
+        assert_int_equal(link->operations->dma_map(link, memory, 60, 0, more), FERRY_ERROR_NO_HOST_MEMORY);
+        assert_int_equal(strstr(ferry_problem(), "`ulimit -l`") != NULL, errors[n] != EFAULT);
+        assert_int_equal(kernel.maps, 24);
+    }
     struct ferry_link_counts counts;
     link->operations->counts(link, &counts);
     assert_int_equal(counts.mapped_pages, 24);
@@ -407,6 +448,18 @@ static void a_message_ends_a_wait(void **state)
     link->operations->close(link);
 }
 
+/// Registers are read behind the reset: they must be there, and the device not on the bus before its jobs are gone.
+static void work_of_who_died_is_reset(void **state)
+{
+    (void)state;
+    struct ferry_link *link;
+    put(FERRY_BAR0_HOST_CONTRACT, FERRY_CONTRACT_VERSION);
+    assert_int_equal(open_it(&link), FERRY_OK);
+    assert_non_null(strstr(kernel.said, "RESET SET_IRQS "));
+    assert_string_equal(kernel.commands, "226");
+    link->operations->close(link);
+}
+
 static void a_function_that_cannot_be_reset_says_so(void **state)
 {
     (void)state;
@@ -414,6 +467,8 @@ static void a_function_that_cannot_be_reset_says_so(void **state)
     assert_int_equal(open_it(&link), FERRY_OK);
     kernel.fails = "RESET";
     kernel.error = ENOTTY;
+    assert_int_equal(link->operations->reset(link), FERRY_ERROR_UNSUPPORTED);
+    kernel.error = EINVAL; // Of a kernel that knows of no way at all.
     assert_int_equal(link->operations->reset(link), FERRY_ERROR_UNSUPPORTED);
     kernel.error = EIO;
     assert_int_equal(link->operations->reset(link), FERRY_ERROR_BACKEND);
@@ -425,9 +480,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        CASE(calls_come_in_the_kernel_s_order),        CASE(each_step_that_fails_is_told),
-        CASE(pages_are_mapped_for_the_device),         CASE(a_message_ends_a_wait),
-        CASE(a_function_that_cannot_be_reset_says_so),
+        CASE(calls_come_in_the_kernel_s_order), CASE(each_step_that_fails_is_told),
+        CASE(pages_are_mapped_for_the_device),  CASE(a_message_ends_a_wait),
+        CASE(work_of_who_died_is_reset),        CASE(a_function_that_cannot_be_reset_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
