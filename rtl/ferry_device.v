@@ -35,6 +35,9 @@ module ferry_device #(
     parameter JOB_QUEUE = `FERRY_SET_JOB_QUEUE(CONFIGURATION),
     // The same for urgent jobs, which have places of their own: a power of two, at most JOB_QUEUE.
     parameter URGENT_QUEUE = `FERRY_SET_URGENT_QUEUE(CONFIGURATION),
+    // 1: video memory may read nothing from when it has taken a write's address until it has the data, as one with a single port does.
+    // Copies inside it then wait for a whole burst, up to 64 cycles more for one that is alone; with 0 such memory stands still.
+    parameter [0:0] ONE_PORT = `FERRY_SET_ONE_PORT(CONFIGURATION),
     // Bits of a beat of the two packet streams: 32, 64 or 128, whichever the link's own side has. Inside, packets are 64
     // bits a beat; the other two widths cost a converter and a cycle or two each way.
     parameter TLP_BITS = 64,
@@ -439,7 +442,7 @@ module ferry_device #(
         .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .TABLES(PAGE_TABLES), .LG_JOBS(JOBS_LOG2),
         .LG_URGENT(URGENT_LOG2),
         .LG_READS(`FERRY_SET_LG_READS(CONFIGURATION)), .LG_WRITES(`FERRY_SET_LG_WRITES(CONFIGURATION)),
-        .LG_DATA(`FERRY_SET_LG_DATA(CONFIGURATION))
+        .LG_DATA(`FERRY_SET_LG_DATA(CONFIGURATION)), .ONE_PORT(ONE_PORT)
     ) engine (
         .clk(clk), .rst(engine_rst), .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags),
         .jobs_retired(jobs_retired), .jobs_retired_urgent(jobs_retired_urgent), .poison(poison),

@@ -16,6 +16,8 @@
 `define FERRY_SET_FIRMWARE_RAM_WORDS(SET) (2048)
 `define FERRY_SET_JOB_QUEUE(SET)          (SET == "tiny" ? 2 : 64)
 `define FERRY_SET_URGENT_QUEUE(SET)       (SET == "tiny" ? 2 : 16)
+// The RAM of an iCE40UP5K has one port.
+`define FERRY_SET_ONE_PORT(SET)           (SET == "tiny" ? 1'b1 : 1'b0)
 // Bursts of the engine that may be outstanding, and words of its data FIFO (at least 256), as powers of two.
 `define FERRY_SET_LG_READS(SET)           (SET == "tiny" ? 5 : 5)
 `define FERRY_SET_LG_WRITES(SET)          (SET == "tiny" ? 4 : 4)

@@ -79,6 +79,9 @@ module ferry_fetch_receive #(
     reg        interrupt_reg;
     reg [3:0]  space_reg;
     reg        bad_size_reg;
+    // The buffer begins in the last page of all addresses, at this word of it.
+    reg        last_page_reg;
+    reg [11:3] place_reg;
     reg        bad_reserved_reg;
 
     // Where there are no page tables, a space is none of the flags.
@@ -97,6 +100,10 @@ module ferry_fetch_receive #(
 
     wire [31:0] low = m_axi_rdata[31:0];
     wire [31:0] high = m_axi_rdata[63:32];
+
+    // Words from the page's beginning to the buffer's end, of a size that fits into a slot.
+    wire [10:0] end_word = {2'd0, place_reg} + {1'b0, low[12:3]};
+    wire        goes_round = last_page_reg && (end_word[10] || (end_word[9] && end_word[8:0] != 9'd0));
 
     // The last beat of an entry is its reserved word, which must be zero.
     wire bad_reserved = bad_reserved_reg || low != 32'd0 || high != 32'd0;
@@ -133,10 +140,13 @@ module ferry_fetch_receive #(
 
         if (entry_beat) begin
             case (beat_reg)
-            2'd0:
+            2'd0: begin
                 bad_reserved_reg <= low[2:0] != 3'd0;
+                last_page_reg <= {high, low[31:12]} == {52{1'b1}};
+                place_reg <= low[11:3];
+            end
             2'd1: begin
-                bad_size_reg <= (|low[31:SLOT_BYTES_LOG2] && low != SLOT_BYTES) || low[2:0] != 3'd0;
+                bad_size_reg <= (|low[31:SLOT_BYTES_LOG2] && low != SLOT_BYTES) || low[2:0] != 3'd0 || goes_round;
                 interrupt_reg <= high[0];
                 space_reg <= high[`FERRY_RING_ENTRY_FLAGS_SPACE_RANGE];
                 bad_reserved_reg <= bad_reserved_reg || (high & FLAGS_RESERVED) != 32'd0;

@@ -61,7 +61,10 @@ module ferry_engine #(
     // log2 of the number of write bursts outstanding.
     parameter LG_WRITES = 4,
     // log2 of the words in the data FIFO; at least 8: a burst is read and one gathered in front of it.
-    parameter LG_DATA = 9
+    parameter LG_DATA = 9,
+    // 1: video memory may read nothing from when it has taken a write's address until it has its data, as one with a single port
+    // does. A write burst then waits for all of its data; 0: it goes with the first word that is there.
+    parameter [0:0] ONE_PORT = 0
 ) (
     // Clock, and synchronous reset, active high.
     input  wire clk,
@@ -256,7 +259,8 @@ module ferry_engine #(
     wire [3:0]  write_space;
 
     ferry_job_queue #(
-        .LG_JOBS(LG_JOBS), .LG_URGENT(LG_URGENT), .LG_TURNS(LG_BETWEEN), .LISTS(LISTS), .HOST(HOST), .URGENT(URGENT)
+        .LG_JOBS(LG_JOBS), .LG_URGENT(LG_URGENT), .LG_TURNS(LG_BETWEEN), .LISTS(LISTS), .HOST(HOST), .URGENT(URGENT),
+        .ONE_PORT(ONE_PORT)
     ) queue (
         .clk(clk), .rst(rst), .hold(hold),
         .job_valid(job_valid), .job_ready(job_ready), .job(job),

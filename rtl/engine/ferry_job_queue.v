@@ -23,7 +23,9 @@ module ferry_job_queue #(
     // 1: a job may name host memory; 0: every address is taken for one of video memory, whatever its kind.
     parameter [0:0] HOST = 1,
     // 1: there are urgent jobs; 0: every job is taken for one that is not.
-    parameter [0:0] URGENT = 1
+    parameter [0:0] URGENT = 1,
+    // 1: video memory reads nothing while it waits for a write's data; see ferry_engine.
+    parameter [0:0] ONE_PORT = 0
 ) (
     // Clock, and synchronous reset, active high.
     input  wire clk,
@@ -265,8 +267,9 @@ module ferry_job_queue #(
     wire is_read = read_op == `FERRY_JOB_OP_READ;
     wire is_fill = read_op == `FERRY_JOB_OP_FILL;
     assign read_shift = (is_read ? 9'd0 : read_destination[8:0]) - (is_fill ? 9'd0 : read_base[8:0]);
-    // With the host involved, or chunks to be read before they are written, a burst waits for all of its data.
-    assign read_buffered = read_descending || read_is_list || destination_is_list || read_kind != `FERRY_ADDRESS_KIND_LOCAL
+    // With the host involved, or chunks to be read before they are written, a burst waits for all of its data; and where memory would
+    // not read the rest of it.
+    assign read_buffered = ONE_PORT || read_descending || read_is_list || destination_is_list || read_kind != `FERRY_ADDRESS_KIND_LOCAL
         || destination_kind != `FERRY_ADDRESS_KIND_LOCAL;
 
     // ---- Write side ----

@@ -71,8 +71,8 @@ module ferry_tag_table #(
     output wire               oldest_waits,
     output wire [1:0]         oldest_fault,
 
-    // One-cycle strobes: a completion that nothing waits for was dropped; a request was answered Unsupported Request,
-    // Completer Abort, or not in time.
+    // One-cycle strobes: a completion that nobody asked for, or that comes too late, was dropped; a request was answered
+    // Unsupported Request, Completer Abort, or not in time.
     output wire               count_unexpected,
     output wire               got_unsupported,
     output wire               got_abort,
@@ -167,7 +167,9 @@ module ferry_tag_table #(
     assign got_unsupported = finish_ends && failed && completion_status != 3'd4;
     assign got_abort = finish_ends && completion_status == 3'd4;
     assign got_timeout = expire;
-    assign count_unexpected = completion_valid && completion_last && completion_good && !(finish && waits);
+    // What is left of an answer that was poisoned half way was asked for; a late tag of any other fault was given up on.
+    assign count_unexpected = completion_valid && completion_last && completion_good
+        && !(finish && (waits || tag_end[1:0] == FAULT_ABORT));
 
     always @(posedge clk) begin
         if (change)

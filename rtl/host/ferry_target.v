@@ -186,10 +186,13 @@ module ferry_target #(
     wire [4:0]  reply_write_index;
     wire [63:0] reply_write_data;
 
-    // Each stands for a packet of its own; two in one cycle would count once, so one of them waits for the next cycle.
-    reg  read_unsupported_reg;
+    // Each stands for a packet of its own; two in one cycle would count once, so one of them waits for the next cycle. Memory has at
+    // most seven answers for the window, and in as many cycles it refuses no more than two writes.
+    reg        read_unsupported_reg;
+    reg  [1:0] refused_reg;
+    wire       write_failed = window_bvalid && window_bresp != 2'b00;
     assign count_unsupported = write_unsupported || read_unsupported_reg;
-    assign count_window_refused = window_refused || (window_bvalid && window_bresp != 2'b00);
+    assign count_window_refused = write_failed || refused_reg != 2'd0;
 
     wire unused_inputs = &{1'b0, m_axi_local_r};
 
@@ -209,10 +212,12 @@ module ferry_target #(
         reg_read_reg <= reg_read && !reg_ready;
         answer_half_reg <= answer_half_reg ^ (answer_valid && answer_pop);
         read_unsupported_reg <= read_unsupported || (read_unsupported_reg && write_unsupported);
+        refused_reg <= refused_reg + {1'b0, window_refused} - {1'b0, refused_reg != 2'd0 && !write_failed};
         if (rst) begin
             reg_read_reg <= 1'b0;
             answer_half_reg <= 1'b0;
             read_unsupported_reg <= 1'b0;
+            refused_reg <= 2'd0;
         end
     end
 

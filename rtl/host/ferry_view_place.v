@@ -127,6 +127,8 @@ module ferry_view_place #(
     // The lower bits of the quotient so far. Lines of the tiles before this one, one row of each; then all of them.
     reg [7:0]            y_reg;
     reg [LINE_BITS-1:0]  tiles_reg;
+    // More of them than memory has.
+    reg                  over_reg;
 
     wire [LINE_BITS:0]   rest_and_bit = {rest_reg, lines_reg[LINE_BITS-1]};
     wire [LINE_BITS:0]   less_row = rest_and_bit - {1'b0, row[LINE_BITS-1:0]};
@@ -158,7 +160,7 @@ module ferry_view_place #(
     assign found = found_reg;
     assign place = {page[PAGE_BITS-1:0], offset[11:4]};
     wire   whole_tiles = swizzle != 2'd0 && !odd_memory[range_reg] && (row[3:0] & x_mask) == 4'd0;
-    assign there = whole_tiles && !stale_reg && {1'b0, page_in_range} < pages && !page[PAGE_BITS] && !first[PAGE_BITS];
+    assign there = whole_tiles && !stale_reg && !over_reg && {1'b0, page_in_range} < pages && !page[PAGE_BITS] && !first[PAGE_BITS];
 
     always @(posedge clk) begin
         done_reg <= 1'b0;
@@ -173,6 +175,7 @@ module ferry_view_place #(
             lines_reg <= {behind[PAGE_BITS-1:0], line[11:6]};
             rest_reg <= {LINE_BITS{1'b0}};
             tiles_reg <= {LINE_BITS{1'b0}};
+            over_reg <= 1'b0;
             bit_reg <= LAST_BIT[4:0];
             found_reg <= hit;
             looked_reg <= looked_reg + 2'd1;
@@ -204,6 +207,7 @@ module ferry_view_place #(
         end
         default: begin
             tiles_reg <= sum;
+            over_reg <= over_reg || tiles_reg[LINE_BITS-1];
             bit_reg <= bit_reg - 5'd1;
             if (bit_reg == 5'd1) begin
                 done_reg <= 1'b1;

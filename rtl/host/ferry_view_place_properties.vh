@@ -62,16 +62,21 @@
             assert (of_tile_rows == tiles_reg && in_tile_rows == {LINE_BITS{1'b0}});
         if (dividing && !stale_reg && bit_reg + 5'd1 < {1'b0, height_log2})
             assert (of_tile_rows == tiles_reg << (height_log2 - 4'd1 - bit_reg[3:0]));
+        if (dividing || adding)
+            assert (!over_reg);
         if (adding && !stale_reg)
             assert (of_tile_rows == tiles_reg << height_log2);
         if (state_reg == S_SHIFT && !stale_reg) begin
             assert (of_tile_rows + in_tile_rows + rest_reg == asked && (!has_row || {1'b0, rest_reg} < row));
             assert (bit_reg != 5'd0 && bit_reg <= {1'b0, height_log2});
             assert (tiles_reg == added << (height_log2 - bit_reg[3:0]));
+            assert (over_reg || tiles_reg >> (height_log2 - bit_reg[3:0]) == added);
             assert ((added - of_whole_tiles) << height_log2 == of_tile_rows);
         end
         if (done_reg && found_reg && !stale_reg) begin
             assert (tiles_reg == added << height_log2);
+            // Nothing of it was lost on the way.
+            assert (!there || tiles_reg >> height_log2 == added);
             assert (of_tile_rows + in_tile_rows + rest_reg == asked && (!has_row || {1'b0, rest_reg} < row));
             assert ((added - of_whole_tiles) << height_log2 == of_tile_rows);
         end

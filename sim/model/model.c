@@ -159,7 +159,8 @@ static void fetch(struct ferry_model *model, uint32_t ring)
     else
         reserved |= FERRY_RING_ENTRY_FLAGS_SPACE_MASK;
     slot->interrupt = flags & FERRY_RING_ENTRY_FLAGS_INTERRUPT_MASK;
-    if (slot->bytes > MODEL_SLOT_BYTES || slot->bytes % 8) {
+    bool goes_round = slot->bytes && slot->address + (slot->bytes - 1) < slot->address;
+    if (slot->bytes > MODEL_SLOT_BYTES || slot->bytes % 8 || goes_round) {
         slot->bytes = 0;
         fetch_fault(slot, FERRY_FAULT_KIND_BUFFER_SIZE, slot->address);
     } else if ((flags & reserved) || slot->address % 8 || model_get64(entry + FERRY_RING_ENTRY_RESERVED)) {

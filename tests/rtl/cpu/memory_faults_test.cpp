@@ -269,6 +269,49 @@ void host_takes_nothing(Checks &checks, Random &random)
     }
 }
 
+// The core is stopped while the host, by its credits or by forbidding, takes none of our writes: the host is given up
+// on and STOPPING ends. What stands in front of the link leaves when it may, or goes with a function reset; until then
+// STATUS says that it is there.
+void writes_outlive_the_core(Checks &checks, Random &random)
+{
+    checks.begin("status_tells_of_writes_that_stand_before_the_link_when_the_core_has_stopped");
+    const uint32_t owed = FERRY_BAR0_STATUS_ENGINE_WRITE_MASK | FERRY_BAR0_STATUS_ENGINE_STUCK_MASK;
+    for (unsigned round = 0; round < 8; round++) {
+        const bool forbidden = round & 1, resets = round & 2;
+        Bench bench(checks, random);
+        RootComplex &root = bench.root();
+        bench.user().copy(FERRY_ADDRESS_KIND_LOCAL, 0, FERRY_ADDRESS_KIND_SYSTEM, DATA + 32 * 4096, 100000).submit(1);
+        root.run(1200 + random.below(500));
+        root.posted_credits = forbidden;
+        if (forbidden)
+            root.config_write(FERRY_CONFIG_SPACE_COMMAND, 2);
+        root.run(random.below(500));
+        root.bar0(FERRY_BAR0_CONTROL, 0);
+        for (int i = 0; i < 100 && root.bar0(FERRY_BAR0_STATUS) & FERRY_BAR0_STATUS_STOPPING_MASK; i++)
+            root.run(100);
+        checks.equal(root.bar0(FERRY_BAR0_STATUS) & (owed | FERRY_BAR0_STATUS_STOPPING_MASK), owed, "status");
+        unsigned late = 0, later = 0;
+        bool over = false;
+        root.on_host_write = [&](uint64_t, uint8_t) { (over ? later : late)++; };
+        if (resets) {
+            root.config_write(0x48,
+                              root.config_read(0x48) | FERRY_CONFIG_SPACE_DEVICE_CONTROL_INITIATE_FUNCTION_RESET_MASK);
+            root.posted_credits = true;
+            root.run(5000);
+            root.enumerate();
+        }
+        root.posted_credits = true;
+        root.config_write(FERRY_CONFIG_SPACE_COMMAND, 6);
+        for (int i = 0; i < 1000 && !over; i++)
+            over = (root.bar0(FERRY_BAR0_STATUS) & owed) == 0;
+        checks.that(over, "STATUS says that they have gone");
+        root.run(20000);
+        checks.equal(later, 0, "bytes written behind that");
+        checks.equal(late != 0, !resets, "some were written before, and none behind a function reset");
+        checks.equal(root.broken, 0, "broken rules of buses and link");
+    }
+}
+
 // D3hot in the middle of a page-out, and of a page-in, for longer than the engine may stand still: D0 goes on where it
 // was.
 void sleeps_over_jobs(Checks &checks, Random &random)
@@ -444,6 +487,7 @@ int main()
     dies_in_a_line(checks, random);
     dies_before_the_host_is_written(checks, random);
     host_takes_nothing(checks, random);
+    writes_outlive_the_core(checks, random);
     sleeps_over_jobs(checks, random);
     sleeps_over_a_reset(checks, random);
     errors(checks, random);

@@ -203,6 +203,8 @@ class RootComplex
     bool address_waits = false;
     // It takes no address of a write before it has all data of it.
     bool data_first = false;
+    // It has one port: it takes no read and gives no data while it waits for what is left of a write.
+    bool one_port = false;
     // The link has credits for writes and for reads.
     bool posted_credits = true, request_credits = true;
     // Of each kind of packet it has those for one alone, which come back less than so many cycles behind its end; 0 =
@@ -409,7 +411,8 @@ class RootComplex
 
     void drive_memory()
     {
-        top.m_axi_arready = !memory_dead && !hesitate();
+        const bool writing = one_port && !writes_.empty();
+        top.m_axi_arready = !memory_dead && !writing && !hesitate();
         // Data that has no address yet; at most one burst of it is taken ahead.
         const bool whole = !beats_.empty() && beats_.back().last;
         top.m_axi_awready = !memory_dead && !hesitate() && (!address_waits || data_stands_) && (!data_first || whole);
@@ -417,7 +420,7 @@ class RootComplex
                            (!data_first || !whole);
         // What is offered stays.
         bool data = !reads_.empty() && reads_.front().due <= time &&
-                    (holding_ || (!memory_dead && !reads_held && !hesitate() && time % memory_pace == 0));
+                    (holding_ || (!memory_dead && !reads_held && !writing && !hesitate() && time % memory_pace == 0));
         holding_ = data;
         top.m_axi_rvalid = data;
         if (data) {

@@ -40,6 +40,30 @@ int main(int argc, char **argv)
     for (unsigned at = 0; at < 9000; at++)
         checks.equal(root.local[0x4003 + at], root.byte(DATA + 5 + at), "copied byte");
 
+    // Copies inside memory, whatever their lengths, beside what the host writes there and the words that the CPU does.
+    checks.begin("tiny_works_with_memory_of_one_port");
+    root.one_port = true;
+    // One alone first: memory that stands still answers no read of the CPU's either, which would end the program.
+    user.copy(FERRY_ADDRESS_KIND_LOCAL, 0x4001, FERRY_ADDRESS_KIND_LOCAL, 0x8002, 4000).submit();
+    const bool moves = user.wait(100000);
+    checks.that(moves, "fence of the first copy");
+    for (unsigned round = 0; moves && round < 40; round++) {
+        const uint32_t bytes = 1 + random.below(round < 10 ? 64 : 6000), from = 0x4000 + random.below(3000),
+                       to = 0x8000 + random.below(3000);
+        root.stall = round & 1;
+        user.copy(FERRY_ADDRESS_KIND_LOCAL, from, FERRY_ADDRESS_KIND_LOCAL, to, bytes).submit();
+        paging.copy(FERRY_ADDRESS_KIND_SYSTEM, DATA, FERRY_ADDRESS_KIND_LOCAL, 0xc000 + round, 2000).submit();
+        for (uint32_t i = 0; i < 8; i++)
+            root.write(RootComplex::BAR2 + 0x10000 + 4 * i, i + round);
+        checks.equal(root.read(RootComplex::BAR2 + 0x1001c), 7 + round, "word read back");
+        checks.that(user.wait(100000) && paging.wait(100000), "fences");
+        checks.equal(user.status(), FERRY_BUFFER_STATUS_SUCCESS, "status of the copy");
+        checks.equal(paging.status(), FERRY_BUFFER_STATUS_SUCCESS, "status of the copy from the host");
+        for (uint32_t i = 0; i < bytes; i++)
+            checks.equal(root.local[to + i], root.local[from + i], "copied byte");
+    }
+    root.one_port = root.stall = false;
+
     checks.begin("tiny_refuses_what_is_larger_than_its_slots_and_memory");
     for (int i = 0; i < 33; i++)
         user.copy(FERRY_ADDRESS_KIND_LOCAL, 0, FERRY_ADDRESS_KIND_LOCAL, 0x1000, 8);

@@ -183,8 +183,26 @@ static void errors_and_a_function_reset(Bench &b)
     b.kept.clear();
 }
 
+// A read whose first answer is poisoned has ended; what is left of its answer was asked for all the same.
+static void errors_half_way(Bench &b)
+{
+    b.configure(128, 512, 64);
+    b.treatments[0x500] = POISON;
+    for (unsigned i = 0; i < 40; i++) {
+        AxiRead read = {0x500000, 64, 1, false, {}, {}, false};
+        b.read_queue.push_back(&read);
+        b.settle();
+        EXPECT(b, "served", read.done, 1);
+        EXPECT(b, "fault of the last beat", read.faults[63], 11);
+        b.run(200);
+    }
+    EXPECT(b, "more than one of a read", b.counts.poisoned > 40, 1);
+    EXPECT(b, "unexpected", b.counts.unexpected, 0);
+}
+
 const Case error_cases[] = {
     {"errors", errors},
     {"errors_and_a_function_reset", errors_and_a_function_reset},
+    {"errors_half_way", errors_half_way},
     {nullptr, nullptr},
 };

@@ -264,6 +264,34 @@ static void view_refusals(Bench &b)
     }
 }
 
+// A range set so that its rows' tiles go on behind memory: what lies there is nowhere, and not where counting goes
+// round.
+static void view_beyond(Bench &b)
+{
+    b.configure(256, 512, 64);
+    set(b, 0, FIRST_PAGE, 0x100);
+    set(b, 0, PAGES, 0x100);
+    set(b, 0, ROW_BYTES, 0x100000);
+    set(b, 0, LAYOUT, 9); // Tiles of 64 KiB and 256 bytes across.
+    uint64_t unsupported = 0;
+    for (uint64_t tile = 0; tile < 0x1000; tile += tile < 40 || (tile & 1023) < 20 ? 1 : 61) {
+        // As far as the range goes by tiles.
+        const bool good = tile < 16;
+        const uint64_t at = b.bar2 + UPPER + 0x100000 + 256 * tile;
+        std::vector<uint32_t> got, data = random_words(b, 4);
+        uint8_t status = 9;
+        b.local.memory.bytes_.clear();
+        b.send(b.memory_request(true, at, 4, 15, 15, data, 0));
+        b.read_bytes(at, 4, 15, 15, got, status);
+        EXPECT(b, "status", status, good ? 0 : 1);
+        EXPECT(b, "bytes written", b.local.memory.bytes_.size(), good ? 16 : 0);
+        if (good)
+            EXPECT(b, "word", b.local.memory.word(0x100000 + (tile << 16)), data[0]);
+        unsupported += good ? 0 : 2;
+    }
+    EXPECT(b, "unsupported", b.counts.unsupported, unsupported);
+}
+
 // A register write waits until the writes to memory before it have been answered.
 static void view_order(Bench &b)
 {
@@ -406,6 +434,11 @@ static void view_waiting_beats(Bench &b)
 }
 
 const Case view_cases[] = {
-    {"view_random", view_random},   {"view_refusals", view_refusals},           {"view_order", view_order},
-    {"view_changes", view_changes}, {"view_waiting_beats", view_waiting_beats}, {nullptr, nullptr},
+    {"view_random", view_random},
+    {"view_refusals", view_refusals},
+    {"view_order", view_order},
+    {"view_changes", view_changes},
+    {"view_waiting_beats", view_waiting_beats},
+    {"view_beyond", view_beyond},
+    {nullptr, nullptr},
 };

@@ -233,6 +233,24 @@ static void window_patience(Bench &b)
     EXPECT(b, "refused", b.counts.refused, 0);
 }
 
+// A write that memory refuses and one that the window refuses count twice, however close memory's answer comes to the
+// window's look at the other.
+static void window_refused_together(Bench &b)
+{
+    b.configure(256, 512, 64);
+    b.local.refuses = true;
+    b.top->protect_base = 0x1000000;
+    b.top->protect_limit = 0x1002000;
+    for (unsigned after = 0; after < 40; after++) {
+        b.local.answers_after = after;
+        uint64_t refused = b.counts.refused;
+        b.send(b.memory_request(true, b.bar2 + 0x1000, 2, 15, 15, {after, after}, 0));
+        b.send(b.memory_request(true, b.bar2 + 0x1001000, 2, 15, 15, {after, after}, 0));
+        b.settle();
+        EXPECT(b, "refused", b.counts.refused, refused + 2);
+    }
+}
+
 const Case window_cases[] = {
     {"window_random", window_random},
     {"window_refusals", window_refusals},
@@ -240,5 +258,6 @@ const Case window_cases[] = {
     {"window_late_answers", window_late_answers},
     {"window_lost", window_lost},
     {"window_patience", window_patience},
+    {"window_refused_together", window_refused_together},
     {nullptr, nullptr},
 };

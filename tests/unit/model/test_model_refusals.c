@@ -321,13 +321,10 @@ static void entries_are_checked(void **state)
         uint32_t bytes, flags, kind;
         uint64_t reserved;
     } bad[] = {
-        {BUFFER_PAGE, 4104, 0, BUFFER_SIZE, 0},
-        {BUFFER_PAGE, 12, 0, BUFFER_SIZE, 0},
-        {BUFFER_PAGE, 0xfffffff8, 0, BUFFER_SIZE, 1},
-        {BUFFER_PAGE + 4, 8, 0, PACKET_RESERVED, 0},
-        {BUFFER_PAGE, 8, 2, PACKET_RESERVED, 0},
-        {BUFFER_PAGE, 8, 0, PACKET_RESERVED, 1},
-        {0x1000, 8, 0, BUFFER_FETCH, 0},
+        {BUFFER_PAGE, 4104, 0, BUFFER_SIZE, 0},       {BUFFER_PAGE, 12, 0, BUFFER_SIZE, 0},
+        {BUFFER_PAGE, 0xfffffff8, 0, BUFFER_SIZE, 1}, {0xfffffffffffff800, 2056, 0, BUFFER_SIZE, 0},
+        {BUFFER_PAGE + 4, 8, 0, PACKET_RESERVED, 0},  {BUFFER_PAGE, 8, 2, PACKET_RESERVED, 0},
+        {BUFFER_PAGE, 8, 0, PACKET_RESERVED, 1},      {0x1000, 8, 0, BUFFER_FETCH, 0},
         {HOST_BASE - 8, 16, 0, BUFFER_FETCH, 0},
     };
 
@@ -348,9 +345,9 @@ static void entries_are_checked(void **state)
     write64(rig, 0x100 + 0x80, 0x2000); // Ring 2 where nothing is mapped.
     entry(rig, 2, BUFFER_PAGE, 8, 0, 5, 0);
     run_dry(rig);
-    assert_int_equal(record_at(rig, 8).kind, BUFFER_FETCH);
-    assert_int_equal(record_at(rig, 8).address, 0x2000 + 32);
-    assert_int_equal(record_at(rig, 8).fence_value, 0);
+    assert_int_equal(record_at(rig, 9).kind, BUFFER_FETCH);
+    assert_int_equal(record_at(rig, 9).address, 0x2000 + 32);
+    assert_int_equal(record_at(rig, 9).fence_value, 0);
     assert_int_equal(fence_of(rig, 2).status, 1);
     assert_int_equal(fence_of(rig, 2).retired, 2);
     assert_int_equal(fence_of(rig, 2).value, 77); // Never back.
