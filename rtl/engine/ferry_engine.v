@@ -437,13 +437,14 @@ module ferry_engine #(
         .host_wvalid(m_axi_host_wvalid), .host_wready(m_axi_host_wready)
     );
 
-    // ---- What the page tables said of a fault ----
+    // ---- What the page tables said of a fault. When memory is given up on, a slot may be free while its job still waits to be
+    // thrown away: of that nothing is kept. ----
     wire [`FERRY_ENGINE_FAULT_BITS-1:0] plain_fault;
     generate
         if (TABLES != 0) begin : g_fault_entries
             ferry_fault_entries fault_entries (
                 .clk(clk), .rst(rst), .slot_free(poison_clear), .read_met(read_fault_met), .read_slot(read_fault_slot),
-                .read_level(read_fault_level), .read_entry(tables_seen[63:0]), .write_met(side_fault_valid),
+                .read_level(read_fault_level), .read_entry(tables_seen[63:0]), .write_met(side_fault_valid && !lost),
                 .write_slot(side_slot), .write_level(side_fault_level), .write_entry(tables_seen[127:64]), .plain(plain_fault),
                 .fault(fault)
             );

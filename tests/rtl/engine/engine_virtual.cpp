@@ -308,6 +308,55 @@ std::string virtual_faults_again(uint64_t seed)
     return "";
 }
 
+// A job that waits for dead memory to be thrown away, since its destination's page is absent, is told as lost, and its
+// slot is another buffer's before memory comes back. A fault of that one has its own entry.
+std::string virtual_faults_over(uint64_t seed)
+{
+    Machine machine(seed, BYTES, HOST_BASE, HOST_BYTES);
+    Reference reference(machine);
+    Random &random = machine.random;
+    Spaces spaces(machine, reference, TABLES_AT, BYTES);
+    spaces.set_root(5, 1);
+    spaces.map(5, 0, false, PAGES_AT);
+    const uint64_t at = spaces.entry_at(5, 0, 0);
+    for (unsigned round = 0; round < 40; round++) {
+        machine.timing = any_timing(random);
+        Job job;
+        job.space = 5;
+        job.slot = (unsigned)random.below(4);
+        job.length = 64;
+        job.source_kind = FERRY_ADDRESS_KIND_SYSTEM;
+        job.source = HOST_BASE;
+        job.destination_kind = FERRY_ADDRESS_KIND_VIRTUAL;
+        job.destination = 8 * random.below(500);
+        uint64_t entry = 0;
+        for (unsigned dead = 2; dead-- > 0;) {
+            entry = (uint64_t)(2 * round + dead + 1) << 13; // Not valid, and of no other meaning.
+            spaces.put(at, entry);
+            reference.local = machine.local.bytes;
+            machine.top->timeout = dead ? 300 : 0;
+            machine.host.dead = dead ? (unsigned)Memory::R : 0;
+            machine.submit(job);
+            for (unsigned i = 0; !machine.top->fault_valid && i < 20000; i++)
+                machine.step();
+            const Fault found = take_fault(machine);
+            const unsigned kind = dead ? FERRY_FAULT_KIND_WATCHDOG : FERRY_FAULT_KIND_PAGE_ABSENT;
+            if (found.kind != kind || (!dead && (found.level != 0 || found.entry != entry)))
+                return "round " + std::to_string(round) + ": " + text(found);
+            machine.clear_poison(15);
+            for (unsigned i = (unsigned)random.below(100); i; i--)
+                machine.step();
+            machine.host.dead = 0;
+            for (unsigned i = 0; machine.top->stuck && i < 20000; i++)
+                machine.step();
+        }
+        std::string wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return "round " + std::to_string(round) + ": " + wrong;
+    }
+    return "";
+}
+
 // Addresses beyond 48 bits, and of a space without a root.
 std::string virtual_beyond(uint64_t seed)
 {
@@ -473,6 +522,7 @@ const std::vector<Test> VIRTUAL_TESTS = {
     {"virtual_jobs", virtual_jobs},
     {"virtual_faults", virtual_faults},
     {"virtual_faults_again", virtual_faults_again},
+    {"virtual_faults_over", virtual_faults_over},
     {"virtual_beyond", virtual_beyond},
     {"virtual_edits", virtual_edits},
     {"virtual_resets", virtual_resets},
