@@ -62,7 +62,7 @@ class HardBlock(LinkEnd):
         self.held, self.arrived = deque(), Queue()
         self.largest = 0
         # How often it has nothing to give for a clock within a packet; it keeps what comes until it is configured next.
-        self.pauses, self.keeps = 0.1, False
+        self.pauses, self.keeps, self.down = 0.1, False, False
         for process in (self.manage(), self.to_user(), self.from_user(), self.show_credits()):
             cocotb.start_soon(process)
 
@@ -70,6 +70,23 @@ class HardBlock(LinkEnd):
         await self.upstream_port.fc_state[0].initialized.wait()
         for _ in range(4 * LATE):
             await RisingEdge(self.dut.clk)
+
+    async def drop(self):
+        """The link is lost for 20 us: what was under way is gone both ways, and the function is as after power-on."""
+        dut, registers = self.dut, self.registers
+        self.down, dut.rst.value = True, 1
+        while not self.arrived.empty():
+            self.held.append(self.arrived.get_nowait())
+        for _, tlp in self.held:
+            tlp.release_fc()
+        self.held.clear()
+        registers.memory_space_enable = registers.bus_master_enable = registers.msi_cap.msi_enable = False
+        registers.bar = [bar & 15 for bar in registers.bar]
+        registers.pcie_cap.max_payload_size, registers.pcie_cap.max_read_request_size = 0, 2
+        await self.show()
+        for _ in range(2000):
+            await RisingEdge(dut.clk)
+        self.down, dut.rst.value = False, 0
 
     # ---- Configuration ----
 
@@ -115,6 +132,9 @@ class HardBlock(LinkEnd):
         if tlp.fmt_type in (TlpType.CFG_READ_0, TlpType.CFG_WRITE_0):
             await super().upstream_recv(tlp)
             return
+        if self.down:
+            tlp.release_fc()
+            return
         data = bytes(tlp.pack())
         self.arrived.put_nowait((struct.unpack(f">{len(data) // 4}L", data), tlp))
 
@@ -148,9 +168,11 @@ class HardBlock(LinkEnd):
                 dut.m_axis_rx_tlast.value = int(at + 2 >= len(words))
                 dut.m_axis_rx_tvalid.value = 1
                 await FallingEdge(dut.clk)
-                while not int(dut.m_axis_rx_tready.value):
+                while not int(dut.m_axis_rx_tready.value) and not self.down:
                     await FallingEdge(dut.clk)
                 await RisingEdge(dut.clk)
+                if self.down:
+                    break
             dut.m_axis_rx_tvalid.value = 0
             tlp.release_fc()
 
@@ -181,7 +203,11 @@ class HardBlock(LinkEnd):
         while True:
             dut.s_axis_tx_tready.value = int(random.random() < 0.9)
             await FallingEdge(dut.clk)
-            if str(dut.s_axis_tx_tvalid.value) != "1" or not int(dut.s_axis_tx_tready.value):
+            if self.down and words:
+                self.taken[kind][0] -= 1
+                self.taken[kind][1] -= units
+                words = []
+            if self.down or str(dut.s_axis_tx_tvalid.value) != "1" or not int(dut.s_axis_tx_tready.value):
                 await RisingEdge(dut.clk)
                 continue
             # Bytes that are not enabled may be of memory that nobody wrote.

@@ -143,8 +143,11 @@ class Machine:
                                                                self.fence, 0)
         self.produced += 1
 
-    async def wait(self):
+    async def ring(self):
         await self.bar0.write_dword(C["BAR0_RING_AT"] + C["BAR0_RING_PRODUCER"], self.produced)
+
+    async def wait(self):
+        await self.ring()
         for _ in range(100):
             value, _, _, status = struct.unpack("<QQLL", bytes(self.host[0x8000:0x8018]))
             if value == self.fence:
@@ -176,8 +179,8 @@ async def window(machine):
     assert await machine.bar2.read(0x20003, 1000) == data
 
 
-async def both_ways(machine):
-    """Four buffers at once, each with data in and out again, at any alignment."""
+def order_both_ways(machine):
+    """Four buffers, each with data in and out again, at any alignment. What is to come where."""
     expected = []
     for n in range(4):
         length = random.randrange(1, 5000)
@@ -190,6 +193,11 @@ async def both_ways(machine):
         machine.submit(copy(SYSTEM, machine.base + source, LOCAL, local, length) +
                        copy(LOCAL, local, SYSTEM, machine.base + back, length))
         expected.append((back, data))
+    return expected
+
+
+async def both_ways(machine):
+    expected = order_both_ways(machine)
     assert await machine.wait() == C["BUFFER_STATUS_SUCCESS"]
     for back, data in expected:
         found = bytes(machine.host[back - 8:back + len(data) + 8])

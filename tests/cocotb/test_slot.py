@@ -12,7 +12,7 @@ from cocotb.triggers import Timer
 from cocotbext.pcie.core.caps import PciCapId
 
 from hard_block import INPUTS, HardBlock
-from machine import C, SEED, Machine, both_ways, window
+from machine import C, SEED, Machine, both_ways, order_both_ways, window
 
 BAR2_BITS = 24
 
@@ -120,22 +120,52 @@ async def follows_what_the_block_was_told(dut):
     await it_sleeps_and_sends_nothing_without_leave(machine)
 
 
+async def as_after_power_on(machine, reset):
+    """`reset`, and the host gives the function its places again: the device's registers are as after power-on."""
+    device = machine.device
+    bars = [await device.config_read_dword(0x10 + 4 * i) for i in range(6)]
+    command = await device.config_read_word(4)
+    await reset()
+    for i, bar in enumerate(bars):
+        await device.config_write_dword(0x10 + 4 * i, bar)
+    await device.config_write_word(4, command)
+    assert await machine.bar0.read_dword(C["BAR0_CONTROL"]) == 0
+    assert await machine.bar0.read_dword(C["BAR0_RING_AT"] + C["BAR0_RING_ENTRIES_LOG2"]) == 0
+    machine.produced = 0
+
+
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def a_function_reset_reaches_it(dut):
     machine = await start(dut, False, 1)
-    for _ in range(2):
-        device = machine.device
-        bars = [await device.config_read_dword(0x10 + 4 * i) for i in range(6)]
-        command = await device.config_read_word(4)
-        control = await device.capability_read_word(PciCapId.EXP, 8)
-        await device.capability_write_word(PciCapId.EXP, 8, control | 1 << 15)
+
+    async def reset():
+        control = await machine.device.capability_read_word(PciCapId.EXP, 8)
+        await machine.device.capability_write_word(PciCapId.EXP, 8, control | 1 << 15)
         await Timer(20, "us")
-        for i, bar in enumerate(bars):
-            await device.config_write_dword(0x10 + 4 * i, bar)
-        await device.config_write_word(4, command)
-        # Registers are as after power-on.
-        assert await machine.bar0.read_dword(C["BAR0_CONTROL"]) == 0
-        assert await machine.bar0.read_dword(C["BAR0_RING_AT"] + C["BAR0_RING_ENTRIES_LOG2"]) == 0
-        machine.produced = 0
+
+    for _ in range(2):
+        await as_after_power_on(machine, reset)
     await machine.boot()
     await both_ways(machine)
+
+
+@cocotb.test(timeout_time=6, timeout_unit="ms")
+async def the_link_is_lost_under_traffic_and_comes_again(dut):
+    machine, unfinished = await start(dut, False, 1), 0
+    for _ in range(3):
+        expected = order_both_ways(machine)
+        await machine.ring()
+        await Timer(random.randrange(3000, 12000), "ns")
+        await as_after_power_on(machine, machine.end.drop)
+        unfinished += any(bytes(machine.host[back:back + len(data)]) != data for back, data in expected)
+        for back, data in expected:
+            machine.host[back:back + len(data)] = b"\xee" * len(data)
+        await machine.configure(256, 512, 64, False)
+        await machine.boot()
+        # Nothing of before comes behind it.
+        await Timer(10, "us")
+        for back, data in expected:
+            assert bytes(machine.host[back:back + len(data)]) == b"\xee" * len(data), f"{back:x}"
+        await window(machine)
+        await both_ways(machine)
+    assert unfinished
