@@ -115,6 +115,33 @@ void window_while_the_link_takes_nothing(Checks &checks, Random &random)
     }
 }
 
+// A record that cannot leave keeps the firmware waiting for nothing else, also when it has a fault to tell of behind
+// it.
+void paging_while_no_record_leaves(Checks &checks, Random &random)
+{
+    checks.begin("a_paging_buffer_is_carried_out_while_the_link_takes_no_record");
+    Bench bench(checks, random);
+    RootComplex &root = bench.root();
+    root.bar0(FERRY_BAR0_ENGINE_TIMEOUT, 0);
+    root.posted_credits = false;
+    bench.user().fill(FERRY_ADDRESS_KIND_LOCAL, AREA, 8, 0, 0x11).submit();
+    root.run(1000);
+    bad_copy(random, bench.user());
+    bench.user().submit();
+    root.run(2000);
+    root.local[AREA + 0x100] = 0;
+    bench.paging().fill(FERRY_ADDRESS_KIND_LOCAL, AREA + 0x100, 64, 0, 0x5a).submit();
+    root.run(3000);
+    checks.equal(root.local[AREA + 0x100], 0x5a, "byte of the paging buffer's fill");
+    checks.that(!bench.user().idle() && !bench.paging().idle(), "no record has left");
+    root.posted_credits = true;
+    checks.that(bench.user().wait(100000) && bench.paging().wait(100000), "fences");
+    checks.equal(bench.user().status(), FERRY_BUFFER_STATUS_FAULTED, "status of the bad copy");
+    checks.equal(bench.paging().status(), FERRY_BUFFER_STATUS_SUCCESS, "status of the fill");
+    checks.equal(bench.last_kind(), FERRY_FAULT_KIND_APERTURE_INVALID, "fault kind");
+    bench.works();
+}
+
 void no_leave_to_speak(Checks &checks, Random &random)
 {
     checks.begin("without_leave_to_speak_for_a_while_no_fence_is_lost_and_the_device_works");

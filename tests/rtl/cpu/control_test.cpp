@@ -133,6 +133,12 @@ static void registers(Checks &checks, Random &random)
         checks.equal(bench.top.interrupt_coalesce_cycles, bench.read(FERRY_BAR0_INTERRUPT_COALESCE) >> 16,
                      "coalesce cycles");
     }
+    // Each bit of LOCAL_LIMIT by itself is behind video memory, or below its end.
+    for (unsigned bit = 0; bit < 64; bit++) {
+        bench.write(FERRY_BAR0_LOCAL_LIMIT, static_cast<uint32_t>(uint64_t{1} << bit));
+        bench.write(FERRY_BAR0_LOCAL_LIMIT + 4, static_cast<uint32_t>(uint64_t{1} << bit >> 32));
+        checks.equal(bench.top.local_limit, uint64_t{1} << (bit < 26 ? bit : 26), "local limit of one bit");
+    }
 
     // A 1 in a byte that is not written clears nothing.
     for (unsigned strobes = 0; strobes < 16; strobes++) {
@@ -181,6 +187,17 @@ static void registers(Checks &checks, Random &random)
             bench.write(FERRY_BAR0_FIRMWARE_RAM + 4 * i, ram[i] = static_cast<uint32_t>(random.word()));
         checks.equal(bench.read(FERRY_BAR0_FIRMWARE_RAM + 4 * i), ram[i], "firmware word");
     }
+    // Behind its end there is nothing, where it would begin anew neither.
+    const uint32_t end = FERRY_BAR0_FIRMWARE_RAM + 4 * static_cast<uint32_t>(ram.size());
+    for (uint32_t at : {end, end + 4, 2 * end - FERRY_BAR0_FIRMWARE_RAM, 0xfffcu}) {
+        checks.equal(bench.read(FERRY_BAR0_FIRMWARE_RAM + 4), ram[1],
+                     "firmware word in front of one that is not there");
+        checks.equal(bench.read(at), 0, "word behind firmware RAM");
+        bench.write(at, ~ram[1]);
+        checks.equal(bench.read(at), 0, "word behind firmware RAM, written");
+    }
+    for (uint32_t i : {0u, 1u, static_cast<uint32_t>(ram.size()) - 1})
+        checks.equal(bench.read(FERRY_BAR0_FIRMWARE_RAM + 4 * i), ram[i], "firmware word beside those");
     bench.write(FERRY_BAR0_FIRMWARE_RAM, 0x6f);
     bench.write(FERRY_BAR0_CONTROL, 1);
     checks.equal(bench.read(FERRY_BAR0_FIRMWARE_RAM), 0, "firmware word while the core runs");

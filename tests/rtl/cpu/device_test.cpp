@@ -250,10 +250,54 @@ int main(int argc, char **argv)
     checks.that(steps > 100, "the value changed often enough");
     checks.that(user.wait(), "fence");
 
+    checks.begin("status_tells_who_is_at_work");
+    const uint32_t core = FERRY_BAR0_STATUS_CORE_MASK, slots = core | FERRY_BAR0_STATUS_SLOTS_MASK;
+    const auto status = [&](uint32_t who, const char *when) {
+        for (int i = 0; i < 500; i++)
+            root.tick();
+        checks.equal(root.bar0(FERRY_BAR0_STATUS), who, when);
+    };
+    status(core, "nobody");
+    root.host_silent = true;
+    paging.fill(FERRY_ADDRESS_KIND_LOCAL, 0x10000, 8, 0, 1).submit();
+    status(slots | FERRY_BAR0_STATUS_FETCH_MASK | FERRY_BAR0_STATUS_REQUESTER_MASK, "an entry is fetched");
+    root.writes_held = true;
+    root.host_silent = false;
+    root.answer_late();
+    status(slots | FERRY_BAR0_STATUS_ENGINE_MASK | FERRY_BAR0_STATUS_ENGINE_WRITE_MASK,
+           "a fill waits for memory's answer");
+    root.writes_held = false;
+    checks.that(paging.wait(), "fence of the fill");
+    root.reads_held = true;
+    paging.copy(FERRY_ADDRESS_KIND_LOCAL, 0x10000, FERRY_ADDRESS_KIND_LOCAL, 0x11000, 8).submit();
+    status(slots | FERRY_BAR0_STATUS_ENGINE_MASK | FERRY_BAR0_STATUS_ENGINE_READ_MASK,
+           "a copy waits for memory's data");
+    root.posted_credits = false;
+    root.reads_held = false;
+    status(slots | FERRY_BAR0_STATUS_POST_MASK, "a record waits for the link");
+    root.posted_credits = true;
+    checks.that(paging.wait(), "fence of the copy");
+    status(core, "nobody any more");
+
     checks.begin("counters_agree_with_what_was_seen");
     checks.equal(root.counter(FERRY_BAR0_COUNTER_TLP_MALFORMED), 0, "malformed");
     checks.equal(root.counter(FERRY_BAR0_COUNTER_TLP_UNEXPECTED), 0, "unexpected");
     checks.equal(root.bar0(FERRY_BAR0_INTERRUPT_COUNT), root.interrupts, "interrupt messages");
+    // STALL_JOB: a buffer that is still fetched keeps the engine without a job, but is in no slot; one without jobs is
+    // in one.
+    root.host_silent = true;
+    paging.word(FERRY_OPCODE_NOP | 2u << 16, 0).submit();
+    for (int i = 0; i < 500; i++)
+        root.tick();
+    checks.that(root.unanswered() != 0, "its entry is asked for");
+    const uint64_t stalls = root.counter(FERRY_BAR0_COUNTER_STALL_JOB);
+    for (int i = 0; i < 500; i++)
+        root.tick();
+    checks.equal(root.counter(FERRY_BAR0_COUNTER_STALL_JOB), stalls, "cycles without a job, nothing in a slot");
+    root.host_silent = false;
+    root.answer_late();
+    checks.that(paging.wait(), "fence of the buffer without jobs");
+    checks.that(root.counter(FERRY_BAR0_COUNTER_STALL_JOB) > stalls, "cycles without a job, a buffer in a slot");
     std::printf("    %.1f cycles a packet, %llu cycles in all\n",
                 static_cast<double>(root.counter(FERRY_BAR0_COUNTER_CORE_BUSY)) /
                     static_cast<double>(root.counter(FERRY_BAR0_COUNTER_CORE_PACKETS)),

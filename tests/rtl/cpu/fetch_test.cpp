@@ -250,6 +250,8 @@ static void bad_entries(Checks &checks, Random &random)
         {0x10000000, 64 | 1ull << 63, 0, FERRY_FAULT_KIND_PACKET_RESERVED},
         {0x10000000, 64, 1, FERRY_FAULT_KIND_PACKET_RESERVED},
         {0x10000000, 64, 1ull << 63, FERRY_FAULT_KIND_PACKET_RESERVED},
+        // Of two rules the one about its size.
+        {0x10000004, 4104 | 1ull << 63, 1, FERRY_FAULT_KIND_BUFFER_SIZE},
     };
     Bench bench(random);
     for (Ring &each : bench.rings)

@@ -99,9 +99,16 @@ void mappings_are_gone(Checks &checks, Random &random)
     checks.begin("after_a_function_reset_the_aperture_maps_nothing_and_registers_are_as_after_power_on");
     Bench bench(checks, random);
     RootComplex &root = bench.root();
+    // Records tell the time that CYCLES tells, which begins anew too.
+    const auto ends = [&] {
+        const uint64_t before = root.counter(FERRY_BAR0_COUNTER_CYCLES);
+        bench.paging().copy(FERRY_ADDRESS_KIND_APERTURE, 7 * 4096, FERRY_ADDRESS_KIND_LOCAL, AREA, 64).submit();
+        checks.that(bench.paging().wait(), "fence");
+        const uint64_t told = bench.paging().record(FERRY_FENCE_RECORD_TIME);
+        checks.that(before < told && told < root.counter(FERRY_BAR0_COUNTER_CYCLES), "time of the record");
+    };
     bench.paging().word(FERRY_OPCODE_MAP_APERTURE | 6u << 16, 0).word(7, 1).word(DATA);
-    bench.paging().copy(FERRY_ADDRESS_KIND_APERTURE, 7 * 4096, FERRY_ADDRESS_KIND_LOCAL, AREA, 64).submit();
-    checks.that(bench.paging().wait(), "fence");
+    ends();
     checks.equal(bench.paging().status(), FERRY_BUFFER_STATUS_SUCCESS, "status while it is mapped");
     root.bar0_64(FERRY_BAR0_LOCAL_LIMIT, 0x1000);
     root.bar0(FERRY_BAR0_SCRATCH, 0x1234);
@@ -113,8 +120,7 @@ void mappings_are_gone(Checks &checks, Random &random)
     checks.equal(root.bar0(FERRY_BAR0_SCRATCH), 0, "SCRATCH");
     checks.equal(root.bar0(FERRY_BAR0_MAGIC), FERRY_BAR0_MAGIC_RESET, "MAGIC");
     bench.start();
-    bench.paging().copy(FERRY_ADDRESS_KIND_APERTURE, 7 * 4096, FERRY_ADDRESS_KIND_LOCAL, AREA, 64).submit();
-    checks.that(bench.paging().wait(), "fence");
+    ends();
     checks.equal(bench.paging().status(), FERRY_BUFFER_STATUS_FAULTED, "status without a mapping");
     checks.equal(bench.last_kind(), FERRY_FAULT_KIND_APERTURE_INVALID, "fault kind");
     bench.works();

@@ -129,6 +129,7 @@ int main(int argc, char **argv)
     top_of_the_bus(checks, random);
     window_behind_a_fault(checks, random);
     window_while_the_link_takes_nothing(checks, random);
+    paging_while_no_record_leaves(checks, random);
     no_leave_to_speak(checks, random);
     hostile_packets(checks, random);
     return checks.done();

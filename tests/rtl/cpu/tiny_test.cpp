@@ -75,5 +75,26 @@ int main(int argc, char **argv)
     checks.equal(user.status(), FERRY_BUFFER_STATUS_FAULTED, "status of the copy behind the end");
     checks.equal(root.load64(FAULTS) >> 32 & 255, FERRY_FAULT_KIND_BUFFER_SIZE, "first fault");
     checks.equal(root.load64(FAULTS + 64) >> 32 & 255, FERRY_FAULT_KIND_RANGE, "second fault");
+
+    checks.begin("tiny_has_no_spaces_that_an_entry_could_name");
+    for (unsigned bit = 0; bit < 4; bit++) {
+        user.copy(FERRY_ADDRESS_KIND_LOCAL, 0, FERRY_ADDRESS_KIND_LOCAL, 0x1000, 8);
+        user.submit(1u << (FERRY_RING_ENTRY_FLAGS_SPACE_SHIFT + bit));
+        checks.that(user.wait(), "fence of the buffer of a space");
+        checks.equal(user.status(), FERRY_BUFFER_STATUS_FAULTED, "status of the buffer of a space");
+        checks.equal(root.load64(FAULTS + 64 * (2 + bit)) >> 32 & 255, FERRY_FAULT_KIND_PACKET_RESERVED, "fault");
+    }
+
+    checks.begin("tiny_knows_no_ring_but_its_two");
+    for (unsigned number = 2; number < 5; number++) {
+        Ring none(root, number, 7);
+        none.fill(FERRY_ADDRESS_KIND_LOCAL, 0x10000, 8, 0, 0x5a).submit();
+        checks.that(!none.wait(20000), "a ring that is not there has its buffer carried out");
+    }
+    paging.fill(FERRY_ADDRESS_KIND_LOCAL, 0x10008, 8, 0, 0x77).submit();
+    user.fill(FERRY_ADDRESS_KIND_LOCAL, 0x10010, 8, 0, 0x78).submit();
+    checks.that(paging.wait() && user.wait(), "fences of those that are there");
+    checks.equal(root.bar0(FERRY_BAR0_FIRMWARE_STATE) & 255, FERRY_FIRMWARE_STATE_RUNNING, "state of the firmware");
+    checks.equal(root.local[0x10000], 28, "byte that such a ring names");
     return checks.done();
 }

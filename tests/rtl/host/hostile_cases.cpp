@@ -465,6 +465,21 @@ static void completion_headers(Bench &b)
             }
             b.completions.clear();
         }
+    // The device's own packets have class 0 behind an answer of any: a write, a read, a message (root_receive).
+    b.config_write(0x48, 0x000f2800 | NONFATAL);
+    b.messages.clear();
+    Packet last = b.memory_request(false, b.bar2 + 0x40, 8, 15, 15, {}, 0x61);
+    last[0] |= 7 << 20;
+    b.send(last);
+    b.settle();
+    AxiRead read = {0x700000, 16, 1, false, {}, {}, false};
+    AxiWrite write = {0xa00000, 2, 7, false, {1, 2, 3}, {255, 255, 255}, false, 0};
+    b.read_queue.push_back(&read);
+    b.write_queue.push_back(&write);
+    b.send({0x40004001, 0x0000000f, b.bar0 + 16, 1}); // Poisoned.
+    b.settle();
+    b.run(100);
+    EXPECT(b, "read, write and message", read.done && write.done && b.messages.size() == 1, 1);
 }
 
 const Case hostile_cases[] = {

@@ -145,6 +145,19 @@ static void kinds_pass(Bench &b)
         b.run(1000);
         b.completions.clear();
     }
+    // And one in which it does not take what stands there.
+    b.settle();
+    b.deaf = true;
+    const uint64_t before = b.counts.stall;
+    AxiWrite stands = {0xa00000, 2, 7, false, {1, 2, 3}, {255, 255, 255}, false, 0};
+    b.write_queue.push_back(&stands);
+    b.run(1000);
+    const uint64_t stalls = b.counts.stall - before;
+    if (stalls < 900 || stalls > 1000)
+        b.fail("%llu of 1000 cycles in front of a link that takes nothing count as its stalls",
+               (unsigned long long)stalls);
+    b.deaf = false;
+    b.run(1000);
     // An error message is a posted request.
     b.config_write(0x48, 0x2820 | FATAL);
     b.messages.clear();

@@ -356,6 +356,27 @@ static void timeout_limits(Bench &b)
         b.answer = true;
         b.settle(100000);
     }
+    // What is shorter than a round over all tags can tell ends as soon as that can, whenever it begins.
+    for (unsigned limit : {1, 8, 24, 63})
+        for (unsigned phase = 0; phase < 8; phase++) {
+            b.run(phase + b.random(32));
+            b.top->completion_timeout = limit;
+            b.treatments[0x99] = LOSE;
+            Work work;
+            AxiRead &r = work.read(b, 0x99000, 64);
+            uint64_t start = b.cycle;
+            while (!r.done && b.cycle < start + 2000)
+                b.tick();
+            uint64_t took = b.cycle - start;
+            if (!r.done || took < limit || took > 72 + 200)
+                b.fail("time-out %u came after %llu cycles", limit, (unsigned long long)took);
+            if (r.done)
+                EXPECT(b, "fault", r.faults[0], 12);
+            b.top->completion_timeout = 0;
+            b.treatments.clear();
+            b.settle(100000);
+            b.kept.clear();
+        }
 }
 
 // Completions that nothing waits for, or that do not continue where they should, change nothing.

@@ -42,6 +42,11 @@ void Bench::root_receive(const Packet &packet)
     }
     if (data && words * 4 > payload)
         fail("payload of %u words", words);
+    // Of the first word only answers have a class and attributes, which are those of their requests; writes and reads
+    // may have No Snoop.
+    const uint32_t free = type == 10 || type == 11 ? 0x00743000 : type == 0 ? 0x00001000 : 0;
+    if (w0 & 0x00fffc00 & ~free)
+        fail("header %08x", w0);
     if (type == 10 || type == 11) {
         Completion c;
         c.completer = uint16_t(w1 >> 16);

@@ -91,6 +91,12 @@ static void window_refusals(Bench &b)
     EXPECT(b, "below", status, 0);
     b.read_bytes(b.bar2 + 0x3000100, 2, 15, 15, got, status);
     EXPECT(b, "across", status, 1);
+    // Inside a word: that one is not all below it.
+    b.top->local_limit = 0x3000103;
+    b.read_bytes(b.bar2 + 0x3000100, 1, 15, 0, got, status);
+    EXPECT(b, "word of the limit", status, 1);
+    b.read_bytes(b.bar2 + 0x30000fc, 1, 15, 0, got, status);
+    EXPECT(b, "word before it", status, 0);
     b.top->local_limit = 1ull << 40;
     b.top->protect_base = b.top->protect_limit = 0;
     b.read_bytes(b.bar2 + 0x3fffffc, 1, 15, 0, got, status);

@@ -132,6 +132,14 @@ void ranges_to_the_byte(void **state)
     // Pages of 4 GiB and a bit are not those of the bit.
     TRY(SYSTEM_TOO, PACKET_LENGTH,
         put_copy_pages(&packet, 0, FROM(SYSTEM) | LIST(SOURCE), 0xfffff810, 0x800, 0x2000, 1));
+    // A list has one page at least, also of a packet that is refused since it copies nothing.
+    TRY(SYSTEM_TOO, PACKET_RESERVED, put_copy_pages(&packet, 0, FROM(SYSTEM) | LIST(SOURCE), 0, 0, 0x2000, 1));
+    TRY(SYSTEM_TOO, PACKET_LENGTH, put_copy_pages(&packet, 0, FROM(SYSTEM) | LIST(SOURCE), 0, 0, 0x2000, 0));
+    // A space ends behind its last byte.
+    TRY(0, NONE, put_copy(&packet, 0, FROM(VIRTUAL), 4096, 0xfffffffff000, 0x2000));
+    TRY(0, RANGE, put_copy(&packet, 0, FROM(VIRTUAL), 4097, 0xfffffffff000, 0x2000));
+    TRY(0, NONE, put_copy(&packet, 0, TO(VIRTUAL), 4096, 0x2000, 0xfffffffff000));
+    TRY(0, RANGE, put_copy(&packet, 0, TO(VIRTUAL), 4097, 0x2000, 0xfffffffff000));
 }
 
 void rights_to_the_bit(void **state)

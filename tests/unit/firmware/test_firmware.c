@@ -134,6 +134,24 @@ static void packets_are_counted_and_busy_is_not_waiting(void **state)
     assert_int_equal(machine.packets, 2);
     assert_in_range(machine.busy_ticks, 1, 2000);
 
+    // Behind it the firmware is as busy as it is without: with packets that it checks itself.
+    uint64_t busy[2];
+    for (unsigned change = 0; change < 2; change++) {
+        struct buffer checked = {.count = 0};
+
+        double_reset();
+        run_from_reset();
+        if (change)
+            put_map(&checked, 0, 0, 90);
+        for (unsigned n = 0; n < 40; n++)
+            put_read(&checked, 0, 0, 8, 64);
+        double_submit(0, checked.words, checked.count, 1, false);
+        assert_true(run_machine(1000000));
+        must_be_null(double_verify());
+        busy[change] = machine.busy_ticks;
+    }
+    assert_true(busy[1] >= busy[0]);
+
     // It counts as a packet too when the job in front of it has faulted, as those do that the engine drops.
     double_reset();
     run_from_reset();
@@ -165,20 +183,38 @@ static void other_contract_is_refused(void **state)
     }
 }
 
+// Sizes that the firmware has no room for, each at its bounds.
+static void sizes_of_no_device_halt(void **state)
+{
+    static const struct {
+        uint32_t mask, shift, least, most;
+    } sizes[] = {
+        {FERRY_BAR0_CAPABILITIES_SLOTS_MASK, FERRY_BAR0_CAPABILITIES_SLOTS_SHIFT, 1, 4},
+        {FERRY_BAR0_CAPABILITIES_RINGS_MASK, FERRY_BAR0_CAPABILITIES_RINGS_SHIFT, 1, FERRY_CORE_RING_COUNT},
+        {FERRY_BAR0_CAPABILITIES_SLOT_BYTES_LOG2_MASK, FERRY_BAR0_CAPABILITIES_SLOT_BYTES_LOG2_SHIFT, 3, 12},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (uint32_t size = 0; size < 16; size++) {
+            bool good = size >= sizes[i].least && size <= sizes[i].most;
+
+            double_reset();
+            run_from_reset();
+            machine.capabilities = (machine.capabilities & ~sizes[i].mask) | size << sizes[i].shift;
+            assert_true(run_machine(1000));
+            assert_int_equal(double_state(), good ? FERRY_FIRMWARE_STATE_RUNNING : FERRY_FIRMWARE_STATE_HALTED);
+            assert_int_equal(machine.stage[FERRY_CORE_HALT_CODE / 4], good ? FERRY_HALT_NONE : FERRY_HALT_CAPABILITIES);
+            assert_int_equal(machine.stage[FERRY_CORE_HALT_ARGUMENT / 4], good ? 0 : machine.capabilities);
+        }
+}
+
 static void broken_invariants_halt(void **state)
 {
     struct buffer b = {.count = 0};
 
     (void)state;
     put_copy(&b, 0, 0, 16, 0, 64);
-
-    double_reset();
-    run_from_reset();
-    machine.capabilities |= FERRY_BAR0_CAPABILITIES_RINGS_MASK;
-    assert_true(run_machine(10000));
-    assert_int_equal(double_state(), FERRY_FIRMWARE_STATE_HALTED);
-    assert_int_equal(machine.stage[FERRY_CORE_HALT_CODE / 4], FERRY_HALT_CAPABILITIES);
-    assert_int_equal(machine.stage[FERRY_CORE_HALT_ARGUMENT / 4], machine.capabilities);
 
     // Jobs that are left from before.
     double_reset();
@@ -217,6 +253,16 @@ static void broken_invariants_halt(void **state)
         assert_int_equal(double_state(), FERRY_FIRMWARE_STATE_HALTED);
         assert_int_equal(machine.stage[FERRY_CORE_HALT_CODE / 4], FERRY_HALT_FAULT_KIND);
     }
+
+    // A buffer of a ring behind the last.
+    double_reset();
+    run_from_reset();
+    double_submit(1, b.words, b.count, 1, false);
+    machine.capabilities =
+        (machine.capabilities & ~FERRY_BAR0_CAPABILITIES_RINGS_MASK) | FERRY_PUT(FERRY_BAR0_CAPABILITIES_RINGS, 1u);
+    assert_true(run_machine(10000));
+    assert_int_equal(double_state(), FERRY_FIRMWARE_STATE_HALTED);
+    assert_int_equal(machine.stage[FERRY_CORE_HALT_CODE / 4], FERRY_HALT_RING);
 
     // More bytes than a slot has, without a fault: eight more; as many are good.
     for (unsigned words = 4; words <= 6; words += 2) {
@@ -307,6 +353,7 @@ int main(void)
         cmocka_unit_test(table_change_that_waits_lets_paging_pass),
         cmocka_unit_test(packets_are_counted_and_busy_is_not_waiting),
         cmocka_unit_test(other_contract_is_refused),
+        cmocka_unit_test(sizes_of_no_device_halt),
         cmocka_unit_test(broken_invariants_halt),
         cmocka_unit_test(restart_goes_on_behind_the_counters),
         cmocka_unit_test(restart_goes_on_in_the_fault_log),
