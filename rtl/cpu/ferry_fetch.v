@@ -133,6 +133,8 @@ module ferry_fetch #(
     reg [2:0]  turn_reg;
     reg [4:0]  entries_log2_reg;
     reg [63:3] address_reg;
+    // The entry that is asked for would stand behind the last address.
+    reg        beyond_reg;
     reg [12:0] bytes_reg;
     reg [1:0]  slot_reg;
 
@@ -209,7 +211,7 @@ module ferry_fetch #(
     wire [31:0] half;
     ferry_choice #(.WIDTH(32)) loaded (.second(look), .word0(ring_rdata), .word1(fact), .chosen(half));
     wire [13:0] address_step = state_reg == S_PLACE ? {entry_number, 2'd0} : {4'd0, burst_beats};
-    wire [63:3] address_next = address_reg + {47'd0, address_step};
+    wire [64:3] address_next = {1'b0, address_reg} + {48'd0, address_step};
     wire        add = state_reg == S_PLACE || issue;
 
     always @(posedge clk) begin
@@ -226,6 +228,7 @@ module ferry_fetch #(
     localparam [1:0] K_ENTRY  = 2'd0;
     localparam [1:0] K_BUFFER = 2'd1;
     localparam [1:0] K_MARKER = 2'd2;
+    localparam [1:0] K_BEYOND = 2'd3;
 
     wire        fact_write;
     wire [1:0]  fact_write_slot;
@@ -260,7 +263,7 @@ module ferry_fetch #(
 
     ferry_fetch_receive #(.SLOT_BYTES_LOG2(SLOT_BYTES_LOG2), .PAGE_TABLES(PAGE_TABLES)) receive (
         .clk(clk), .rst(rst),
-        .push(take || issue || put_marker), .push_kind(take ? K_ENTRY : issue ? K_BUFFER : K_MARKER),
+        .push(take || issue || put_marker), .push_kind(take ? (beyond_reg ? K_BEYOND : K_ENTRY) : issue ? K_BUFFER : K_MARKER),
         .push_final(!issue || burst_final), .push_slot(take ? free_slot : slot_reg),
         .full(queue_full), .empty(queue_empty),
         .fact_write(fact_write), .fact_slot(fact_write_slot), .fact_index(fact_write_index), .fact_data(fact_write_data),
@@ -337,13 +340,15 @@ module ferry_fetch #(
                 state_reg <= drained ? S_IDLE : word_reg == R_BASE_HIGH ? S_PLACE : S_CHECK;
             end
         end
-        S_PLACE:
+        S_PLACE: begin
+            beyond_reg <= address_next[64];
             state_reg <= S_ENTRY;
+        end
         S_ENTRY:
             if (take) begin
                 araddr_reg <= {address_reg, 3'd0};
                 arlen_reg <= 8'd3;
-                m_axi_arvalid <= 1'b1;
+                m_axi_arvalid <= !beyond_reg;
                 turn_reg <= ring_reg == 3'd0 ? turn_reg : ring_reg;
                 state_reg <= S_IDLE;
             end

@@ -16,8 +16,8 @@ module ferry_fetch_receive #(
     input  wire        clk,
     input  wire        rst,
 
-    // Notes a burst that was asked for, while not full: kind (0 ring entry, 1 part of a buffer, 2 marker: no data
-    // comes), whether it is the last of its buffer, and the slot it is for.
+    // Notes a burst that was asked for, while not full: kind (0 ring entry, 1 part of a buffer; no data comes for 2 marker,
+    // 3 ring entry behind the last address), whether it is the last of its buffer, and the slot it is for.
     input  wire        push,
     input  wire [1:0]  push_kind,
     input  wire        push_final,
@@ -57,6 +57,7 @@ module ferry_fetch_receive #(
     localparam [1:0] K_ENTRY  = 2'd0;
     localparam [1:0] K_BUFFER = 2'd1;
     localparam [1:0] K_MARKER = 2'd2;
+    localparam [1:0] K_BEYOND = 2'd3;
 
     localparam [31:0] SLOT_BYTES = 32'd1 << SLOT_BYTES_LOG2;
 
@@ -89,14 +90,15 @@ module ferry_fetch_receive #(
         | (PAGE_TABLES ? 32'd0 : `FERRY_RING_ENTRY_FLAGS_SPACE_MASK);
 
     wire marker = !empty && head_kind == K_MARKER;
-    assign m_axi_rready = !empty && !marker;
+    wire beyond = !empty && head_kind == K_BEYOND;
+    assign m_axi_rready = !empty && !marker && !beyond;
 
     wire beat = m_axi_rvalid && m_axi_rready;
     wire beat_error = m_axi_rresp != 2'b00;
-    wire error_now = error_reg || beat_error;
+    wire error_now = error_reg || beat_error || beyond;
     wire entry_beat = beat && head_kind == K_ENTRY;
     wire buffer_beat = beat && head_kind == K_BUFFER;
-    wire pop = marker || (beat && m_axi_rlast);
+    wire pop = marker || beyond || (beat && m_axi_rlast);
 
     wire [31:0] low = m_axi_rdata[31:0];
     wire [31:0] high = m_axi_rdata[63:32];
@@ -108,7 +110,7 @@ module ferry_fetch_receive #(
     // The last beat of an entry is its reserved word, which must be zero.
     wire bad_reserved = bad_reserved_reg || low != 32'd0 || high != 32'd0;
 
-    assign describe = entry_beat && m_axi_rlast;
+    assign describe = beyond || (entry_beat && m_axi_rlast);
     assign describe_interrupt = interrupt_reg && !error_now;
     assign describe_space = space_reg;
     assign describe_unread = error_now;

@@ -34,6 +34,8 @@ module ferry_interrupt (
 );
     // Enabled causes as of the cycle before: one that becomes active by its enable bit counts as a cause too.
     reg [9:0]  active_reg;
+    // Causes of the cycle before.
+    reg [9:0]  events_reg;
     // A message is owed; causes and cycles since the first of them.
     reg        owed_reg;
     reg [15:0] causes_reg;
@@ -41,7 +43,17 @@ module ferry_interrupt (
 
     wire [9:0] status_next = (status & ~clear) | cause;
     wire [9:0] active = status_next & enable;
-    wire       event_now = ((active & ~active_reg) | (cause & enable)) != 10'd0;
+    wire [9:0] events_now = (active & ~active_reg) | (cause & enable);
+    wire       event_now = events_now != 10'd0;
+    // Several causes may come, or be enabled, in one cycle. They are counted in the next, as they are known late.
+    reg  [3:0] number;
+    always @* begin : count_events
+        integer i;
+        number = 4'd0;
+        for (i = 0; i < 10; i = i + 1)
+            number = number + {3'd0, events_reg[i]};
+    end
+    wire [16:0] causes_next = {1'b0, causes_reg} + {13'd0, number};
     wire       due = owed_reg && (causes_reg >= coalesce_count || cycles_reg >= coalesce_cycles);
 
     assign message_allowed = msi_enable && !msi_mask && bus_master;
@@ -51,6 +63,7 @@ module ferry_interrupt (
     always @(posedge clk) begin
         status <= status_next;
         active_reg <= active;
+        events_reg <= events_now;
         if (message_taken || message_back)
             count <= message_back ? count - 32'd1 : count + 32'd1;
         // Nothing is owed any more when the host has seen and cleared every cause by itself.
@@ -59,11 +72,10 @@ module ferry_interrupt (
             // It was due.
             causes_reg <= 16'hffff;
         end else if (!owed_reg || message_taken) begin
-            causes_reg <= {15'd0, event_now};
+            causes_reg <= 16'd0;
             cycles_reg <= 16'd0;
         end else begin
-            if (event_now && causes_reg != 16'hffff)
-                causes_reg <= causes_reg + 16'd1;
+            causes_reg <= causes_next[15:0] | {16{causes_next[16]}};
             if (cycles_reg != 16'hffff)
                 cycles_reg <= cycles_reg + 16'd1;
         end

@@ -143,9 +143,10 @@ static void fetch(struct ferry_model *model, uint32_t ring)
     model->counters[MODEL_COUNTER(CYCLES)] += 100;
     r->fetched++;
 
-    if (!model_fetch(model, at, entry, sizeof entry, &failed)) {
+    // Behind the last address there are no entries.
+    if (at < r->base || !model_fetch(model, at, entry, sizeof entry, &failed)) {
         slot->unread = true;
-        fetch_fault(slot, FERRY_FAULT_KIND_BUFFER_FETCH, failed);
+        fetch_fault(slot, FERRY_FAULT_KIND_BUFFER_FETCH, at < r->base ? at : failed);
         return;
     }
     slot->address = model_get64(entry + FERRY_RING_ENTRY_BUFFER_ADDRESS);

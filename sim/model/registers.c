@@ -230,10 +230,13 @@ static void send(struct ferry_model *model)
 void model_cause(struct ferry_model *model, uint32_t bits)
 {
     model->interrupt_status |= bits;
-    if (!(bits & model->interrupt_enable))
+    bits &= model->interrupt_enable;
+    if (!bits)
         return;
-    if (!model->coalesced++)
+    if (!model->coalesced)
         model->coalesced_since = model->counters[MODEL_COUNTER(CYCLES)];
+    for (; bits; bits &= bits - 1)
+        model->coalesced++;
     model_interrupt_tick(model);
 }
 

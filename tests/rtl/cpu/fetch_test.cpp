@@ -307,6 +307,42 @@ static void wrapping(Checks &checks, Random &random)
     }
 }
 
+// Behind the last address there are no entries, and not those that stand at the first one.
+static void beyond(Checks &checks, Random &random)
+{
+    checks.begin("entries_of_a_ring_behind_the_last_address_are_not_read_at_the_first");
+    Bench bench(random);
+    for (Ring &each : bench.rings)
+        each.log2 = 4;
+    Ring &ring = bench.rings[1];
+    ring.base = 0xffff'ffff'ffff'f000; // A page of it is in front of the end.
+    ring.log2 = 8;
+    ring.produced = ring.retired = 120;
+    start(checks, bench);
+    for (uint32_t number = 120; number != 264; number++) {
+        const bool there = number % 256 < 128;
+        const uint64_t place = ring.base + 32 * (number % 256);
+        bench.host.words[place] = 0x10000000 + 4096 * number;
+        bench.host.words[place + 8] = 64 | 1ull << 32 | 3ull << 36;
+        bench.host.words[place + 16] = number;
+        bench.host.words[place + 24] = 0;
+        bench.asked.clear();
+        ring.produced++;
+        bench.top.ring_write = 1;
+        bench.top.ring_number = 1;
+        bench.top.ring_offset = FERRY_BAR0_RING_PRODUCER;
+        for (int i = 0; i < 3000 && !(bench.top.next >> 31); i++)
+            bench.tick();
+        checks.equal(bench.top.next >> 31, 1, "the entry comes");
+        checks.equal(bench.top.next >> 16 & 255, there ? 0 : FERRY_FAULT_KIND_BUFFER_FETCH, "fault");
+        checks.equal(bench.top.next >> 8 & 1, there, "interrupt flag");
+        checks.equal(bench.asked.size(), there ? 2 : 0, "reads");
+        claim_and_release(bench, ring);
+        checks.equal(bench.top.fact_unread, !there, "whether the entry could be read");
+        checks.equal(bench.fact(FENCE, 2), there ? number : 0, "fence value");
+    }
+}
+
 static void holding(Checks &checks, Random &random)
 {
     checks.begin("no_entry_is_asked_for_while_an_engine_reset_goes_on");
@@ -460,6 +496,7 @@ int main()
     stopping(checks, random);
     bad_entries(checks, random);
     wrapping(checks, random);
+    beyond(checks, random);
     holding(checks, random);
     turns(checks, random);
     sharing(checks, random);

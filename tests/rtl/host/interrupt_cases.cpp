@@ -242,6 +242,47 @@ static void interrupts_held_long(Bench &b)
     EXPECT(b, "messages", b.posted.size(), 1);
 }
 
+// Causes of one cycle are as many as they are, whether they come or are enabled together.
+static void interrupts_at_once(Bench &b)
+{
+    b.configure(128, 512, 64);
+    b.config_write(0x84, 0xfee01000);
+    b.config_write(0x80, 0x10000);
+    b.top->interrupt_coalesce_count = 4;
+    b.top->interrupt_coalesce_cycles = 60000;
+    // Bits of the causes: of one cycle, and of one that comes later.
+    const unsigned cases[][2] = {{0, 0x00f}, {0, 0x301},     {0, 0x3ff}, {2, 0x201},
+                                 {2, 0x203}, {0x100, 0x30c}, {0, 0x00c}};
+    for (bool by_enable : {false, true}) {
+        for (const auto &[before, at_once] : cases) {
+            unsigned number = __builtin_popcount(at_once);
+            b.top->interrupt_enable = by_enable ? 0 : 0x3ff;
+            if (by_enable) {
+                b.top->interrupt_cause = uint16_t(at_once);
+                b.tick();
+                b.top->interrupt_enable = uint16_t(before & ~at_once);
+                number += __builtin_popcount(before & ~at_once);
+            } else {
+                number += __builtin_popcount(before);
+            }
+            b.top->interrupt_cause = uint16_t(before);
+            b.tick();
+            b.run(10);
+            if (by_enable)
+                b.top->interrupt_enable = 0x3ff;
+            else
+                b.top->interrupt_cause = uint16_t(at_once);
+            b.tick();
+            b.run(200);
+            EXPECT(b, "messages", b.posted.size(), number >= 4);
+            b.top->interrupt_clear = 0x3ff;
+            b.tick();
+            b.run(10);
+            b.posted.clear();
+        }
+    }
+}
+
 // A cause that is enabled while messages are switched off is told when they are switched on.
 static void interrupts_without_messages(Bench &b)
 {
@@ -318,6 +359,7 @@ const Case interrupt_cases[] = {
     {"interrupts", interrupts},
     {"interrupts_taken_back", interrupts_taken_back},
     {"interrupts_held_long", interrupts_held_long},
+    {"interrupts_at_once", interrupts_at_once},
     {"interrupts_without_messages", interrupts_without_messages},
     {"interrupts_and_a_function_reset", interrupts_and_a_function_reset},
     {nullptr, nullptr},

@@ -433,6 +433,26 @@ static void view_waiting_beats(Bench &b)
     }
 }
 
+// Where memory has errors, each granule of a write counts, as the window asks memory for each; one that the window
+// refuses counts once.
+static void view_errors(Bench &b)
+{
+    b.configure(256, 512, 64);
+    Range range = any_range(b, 1);
+    show(b, 1, range);
+    for (bool closed : {false, true}) {
+        b.local.refuses = !closed;
+        b.top->local_limit = closed ? 4096 : UPPER;
+        for (unsigned words : {1u, 4u, 20u, 64u}) {
+            const uint64_t refused = b.counts.refused;
+            b.send(b.memory_request(true, b.bar2 + UPPER + range.image.base, words, 15, words > 1 ? 15 : 0,
+                                    random_words(b, words), 0));
+            b.settle(100000);
+            EXPECT(b, "refused", b.counts.refused - refused, closed ? 1 : (words + 3) / 4);
+        }
+    }
+}
+
 const Case view_cases[] = {
     {"view_random", view_random},
     {"view_refusals", view_refusals},
@@ -440,5 +460,6 @@ const Case view_cases[] = {
     {"view_changes", view_changes},
     {"view_waiting_beats", view_waiting_beats},
     {"view_beyond", view_beyond},
+    {"view_errors", view_errors},
     {nullptr, nullptr},
 };

@@ -21,7 +21,7 @@ struct Setting {
     uint64_t limit = UPPER, base = 0, end = 0;
 
     bool open(uint64_t place) const { return place < limit && !(place >= base && place < end); }
-    // Where a byte of the upper half may be: every range that has it. Behind memory when it is nowhere.
+    // Where a byte of the upper half may be: every range that has it.
     std::vector<uint64_t> places(uint64_t at) const
     {
         std::vector<uint64_t> found;
@@ -35,7 +35,7 @@ struct Setting {
                 continue;
             image.pitch = int64_t(words.row / image.tile_width() << image.tile_log2);
             const uint64_t place = image.address((at - from) % words.row, (at - from) / words.row);
-            if (place >= from && place < until && place < UPPER && open(place))
+            if (place >= from && place < until && place < UPPER)
                 found.push_back(place);
         }
         return found;
@@ -96,11 +96,17 @@ class Live
     {
         return std::any_of(were_.begin(), were_.end(), [&](const Setting &setting) {
             const std::vector<uint64_t> places = setting.places(at);
-            return std::any_of(places.begin(), places.end(), call);
+            return std::any_of(places.begin(), places.end(),
+                               [&](uint64_t place) { return was_open(place) && call(place); });
         });
     }
 
   private:
+    // The limits are looked at behind the ranges: what is set in between counts for one of the two alone.
+    bool was_open(uint64_t place) const
+    {
+        return std::any_of(were_.begin(), were_.end(), [&](const Setting &setting) { return setting.open(place); });
+    }
     void change(const Setting &next)
     {
         now_ = next;

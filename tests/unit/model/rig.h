@@ -69,7 +69,7 @@ static inline void *rig_memory(void *context, uint64_t address, size_t bytes, bo
     struct rig *rig = context;
 
     (void)write;
-    if (address < HOST_BASE || address + bytes > HOST_BASE + sizeof rig->host) {
+    if (address < HOST_BASE || bytes > sizeof rig->host || address - HOST_BASE > sizeof rig->host - bytes) {
         rig->unmapped++;
         return NULL;
     }

@@ -100,6 +100,18 @@ static void interrupts_are_masked_cleared_and_coalesced(void **state)
     ferry_model_run(rig->model, 60000);
     assert_int_equal(rig->interrupts, 4);
     assert_int_equal(ferry_model_read(rig->model, 0x8c), 4);
+    // Causes that are enabled together are as many as they are.
+    ferry_model_write(rig->model, 0x80, ~0u);
+    ferry_model_write(rig->model, 0x84, 0);
+    for (uint32_t ring = 1; ring < 4; ring++)
+        submit(rig, ring);
+    ferry_model_write(rig->model, 0x84, 4 | 8);
+    assert_int_equal(rig->interrupts, 4);
+    ferry_model_write(rig->model, 0x84, ~0u);
+    assert_int_equal(rig->interrupts, 5);
+    ferry_model_write(rig->model, 0x84, 0);
+    ferry_model_write(rig->model, 0x84, ~0u);
+    assert_int_equal(rig->interrupts, 6);
 }
 
 static void the_paging_ring_goes_first_and_user_rings_in_turn(void **state)

@@ -352,6 +352,17 @@ static void entries_are_checked(void **state)
     assert_int_equal(fence_of(rig, 2).retired, 2);
     assert_int_equal(fence_of(rig, 2).value, 77); // Never back.
     assert_int_equal(ferry_model_read(rig->model, 0x180 + 0x28), 77);
+    // Ring 3 has two entries in front of the end of all addresses: what would stand behind it is not looked for at 0.
+    write64(rig, 0x100 + 0xc0, 0xffffffffffffffc0);
+    rig->unmapped = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        entry(rig, 3, BUFFER_PAGE, 8, 0, 5, 0);
+        run_dry(rig);
+        assert_int_equal(record_at(rig, 10 + i).kind, BUFFER_FETCH);
+        assert_int_equal(record_at(rig, 10 + i).address, 0xffffffffffffffc0 + 32 * i);
+        assert_int_equal(rig->unmapped, i < 2 ? i + 1 : 2);
+    }
+    assert_int_equal(fence_of(rig, 3).retired, 4);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
