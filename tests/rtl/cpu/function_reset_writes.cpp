@@ -124,8 +124,9 @@ void trouble(Random &random, RootComplex &root)
 }
 
 // Behind reads of the host's, so that answers wait for room as well; they are nobody's. (Not of video memory, which may
-// be dead: the reset would wait for it.)
-void reset_behind_reads(RootComplex &root, Random &random)
+// be dead: the reset would wait for it.) It has come when it is answered: a slow link carries the answers and writes that
+// are before it for thousands of cycles.
+void reset_behind_reads(Checks &checks, RootComplex &root, Random &random)
 {
     const uint32_t control = root.config_read(0x48) & 0xffff;
     for (unsigned n = random.below(6); n; n--) {
@@ -133,7 +134,11 @@ void reset_behind_reads(RootComplex &root, Random &random)
         root.send({words, words > 1 ? 0x1effu : 0x1e0fu, static_cast<uint32_t>(RootComplex::BAR0) + FERRY_BAR0_MAGIC});
         root.run(random.below(20));
     }
+    const unsigned before = root.bare_answers;
     root.send({0x44000001, 0x1f0f, 0x01000048, control | RESET});
+    for (unsigned n = 0; n < 10000 && root.bare_answers == before; n++)
+        root.run(20);
+    checks.equal(root.bare_answers, before + 1, "answers to the reset");
 }
 
 void writes_of_before(Checks &checks, Random &random)
@@ -161,8 +166,7 @@ void writes_of_before(Checks &checks, Random &random)
             if (random.once_in(2)) {
                 bench.reset();
             } else {
-                reset_behind_reads(root, random);
-                root.run(6000);
+                reset_behind_reads(checks, root, random);
             }
             root.silent_from = root.time;
             root.run(random.below(300));

@@ -241,6 +241,8 @@ class RootComplex
     // From this time on the device has nothing to ask for and nothing to write; requests of its own that began later.
     uint64_t silent_from = ~0ull;
     unsigned indiscreet = 0;
+    // Completions without data that came.
+    unsigned bare_answers = 0;
 
   private:
     static const uint32_t DEVICE_ID = 0x0100;
@@ -325,6 +327,7 @@ class RootComplex
         }
         bool wide = kind & 0x20;
         if (kind == 0x4a || kind == 0x0a || kind == 0x0b) {
+            bare_answers += kind == 0x0a;
             answer_ = p;
             answered_ = true;
             return;
