@@ -124,8 +124,8 @@ void trouble(Random &random, RootComplex &root)
 }
 
 // Behind reads of the host's, so that answers wait for room as well; they are nobody's. (Not of video memory, which may
-// be dead: the reset would wait for it.) It has come when it is answered: a slow link carries the answers and writes that
-// are before it for thousands of cycles.
+// be dead: the reset would wait for it.) It has come when it is answered: a slow link carries the answers and writes
+// that are before it for thousands of cycles.
 void reset_behind_reads(Checks &checks, RootComplex &root, Random &random)
 {
     const uint32_t control = root.config_read(0x48) & 0xffff;
