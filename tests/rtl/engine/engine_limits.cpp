@@ -243,6 +243,90 @@ std::string refused_in_a_row(uint64_t seed)
     return "";
 }
 
+// Memory refuses a burst of a job, and one of its later words cannot be read: the burst came first, and is what is
+// told, whichever of the two was known first. If memory gives no answer any more, only that is told, whatever was met
+// before.
+std::string refused_burst_and_bad_word(uint64_t seed)
+{
+    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+    Reference reference(machine);
+    Random &random = machine.random;
+    for (unsigned round = 0; round < 200; round++) {
+        machine.timing = any_timing(random);
+        // Early and late answers: the word is known to be bad after the burst is refused, and before.
+        machine.timing.write_latency = (unsigned)(1 + random.below(random.chance(50) ? 1500 : 300));
+        const bool never = random.chance(20);
+        Job job;
+        job.slot = (unsigned)random.below(4);
+        job.packet_offset = (uint16_t)(random.next() & ~7ull);
+        job.source_kind = (unsigned)random.below(2);
+        job.destination_kind = (unsigned)random.below(2);
+        job.length = (uint32_t)(3000 + random.below(3000));
+        job.source = 65536 + random.below(4096) + (job.source_kind ? HOST_BASE : 0);
+        job.destination = 200000 + random.below(4096) + (job.destination_kind ? HOST_BASE : 0);
+        Memory &from = job.source_kind ? machine.host : machine.local;
+        Memory &to = job.destination_kind ? machine.host : machine.local;
+        const uint32_t refused = (uint32_t)random.below(1000);
+        to.write_error = (job.destination + refused) & ~7ull;
+        const uint64_t block = (job.destination + refused) & ~511ull;
+        const uint32_t first = block < job.destination ? 0 : (uint32_t)(block - job.destination);
+        // Words enough between them that the burst is on its way.
+        from.read_error = (job.source + 2200 + random.below(job.length - 2200)) & ~7ull;
+        machine.host.error_fault = FERRY_FAULT_KIND_HOST_UNSUPPORTED;
+        const uint32_t bad = (uint32_t)(from.read_error - job.source);
+        Fault wanted = {job.destination_kind ? (unsigned)FERRY_FAULT_KIND_HOST_ABORT
+                                             : (unsigned)FERRY_FAULT_KIND_LOCAL_ERROR,
+                        job.slot,
+                        1,
+                        job.packet_offset,
+                        job.destination + first,
+                        0,
+                        true};
+        machine.submit(job);
+        if (never) {
+            machine.top->timeout = 1000;
+            while (machine.top->poison == 0 && machine.errors.empty())
+                machine.step();
+            to.dead = Memory::B;
+            while (!machine.top->fault_valid && machine.errors.empty())
+                machine.step();
+            machine.top->timeout = 0;
+        }
+        std::string where = "round " + std::to_string(round) + ", block at " + std::to_string(first) + ", word at " +
+                            std::to_string(bad) + (never ? ", no answer behind them: " : ": ");
+        // All answers may have come before.
+        const bool lost = machine.top->stuck;
+        to.dead = 0;
+        for (unsigned i = 0; i < 5000 && machine.top->stuck; i++)
+            machine.step();
+        machine.drain();
+        if (!machine.errors.empty())
+            return where + machine.errors.front();
+        if (!machine.top->fault_valid)
+            return where + "no fault";
+        Fault found = take_fault(machine);
+        machine.clear_poison(15);
+        from.read_error = to.write_error = 0;
+        if (lost ? found.kind != FERRY_FAULT_KIND_WATCHDOG || found.write || found.up_to_position || found.written != 0
+                 : found.kind != wanted.kind || !found.write || found.position != (uint32_t)wanted.position ||
+                       found.written != 0 || !found.up_to_position)
+            return where + "expected " + text(wanted) + ", found " + text(found);
+        if (found.slot != job.slot || found.packet_offset != job.packet_offset)
+            return where + text(found);
+        Reference done = reference;
+        done.apply(job);
+        for (uint32_t i = 0; i < bad; i++) {
+            uint8_t *place = reference.destination(job, i);
+            if ((i < first && !lost) || reference.now(machine, place) != *place)
+                *place = *done.destination(job, i);
+        }
+        std::string wrong = reference.compare(machine);
+        if (!wrong.empty())
+            return where + wrong;
+    }
+    return "";
+}
+
 } // namespace
 
 const std::vector<Test> LIMIT_TESTS = {
@@ -251,4 +335,5 @@ const std::vector<Test> LIMIT_TESTS = {
     {"tags_of_host_bursts", tags_of_bursts},
     {"write_errors_in_turn", write_errors_in_turn},
     {"refused_addresses_in_a_row", refused_in_a_row},
+    {"a_refused_burst_before_a_bad_word", refused_burst_and_bad_word},
 };

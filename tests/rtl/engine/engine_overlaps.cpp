@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies that overlap themselves, cut by an engine reset in their middle: how far they came is told to the byte, since
 // only then can they go on without reading what they wrote. Of one that memory refused a word of nothing is told.
+// And copies that go from their end and go wrong: of their start nothing is written, whatever is of their end.
+#include <algorithm>
+
 #include "suite.h"
 
 namespace
@@ -148,8 +151,127 @@ std::string cut_copies(uint64_t seed)
     return "";
 }
 
+// What is wrong with a copy inside one memory that goes from its end: a beat of its source, or a range of video memory
+// that its source or its destination begins in.
+enum Flaw : unsigned { BEAT, SOURCE, DESTINATION, FLAWS };
+
+// Where it goes wrong, found by going through it block after block of its destination from the last one on, as the
+// contract has it: the block of the fault is [begin, end) of the job, and from `at` on nothing of it is written.
+struct GoneWrong {
+    uint32_t begin, end, at;
+};
+
+GoneWrong goes_wrong(const Job &job, Flaw flaw, uint64_t bad_begin, uint64_t bad_end)
+{
+    auto within = [&](uint64_t begin, uint64_t end) { return begin < bad_end && end > bad_begin; };
+    uint32_t end = job.length;
+    while (end) {
+        uint64_t block = (job.destination + end - 1) & ~511ull;
+        uint32_t begin = block > job.destination ? (uint32_t)(block - job.destination) : 0;
+        if (flaw == DESTINATION) {
+            if (within(job.destination + begin, job.destination + end))
+                return {begin, end, begin};
+        } else {
+            // A read ends at a block of the source at the latest; the beats of one come one by one.
+            uint64_t unit = flaw == BEAT ? 8 : 512;
+            for (uint64_t from = job.source + begin; from < job.source + end; from = (from & ~(unit - 1)) + unit)
+                if (within(from, std::min(job.source + end, (from & ~(unit - 1)) + unit)))
+                    return {begin, end, (uint32_t)(from - job.source)};
+        }
+        end = begin;
+    }
+    return {0, 0, 0};
+}
+
+// A copy that goes from its end meets what is wrong in its middle. What lies well above that block is written, of what
+// lies below nothing is, and so of bytes that are certainly written from its start on there are none.
+std::string faults_going_down(uint64_t seed)
+{
+    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+    Reference reference(machine);
+    Random &random = machine.random;
+    unsigned middle[FLAWS] = {};
+    for (unsigned round = 0; round < 450; round++) {
+        const Flaw flaw = (Flaw)(round % FLAWS);
+        machine.timing = any_timing(random);
+        Job job;
+        job.slot = (unsigned)random.below(4);
+        job.packet_offset = (uint16_t)(random.next() & ~7ull);
+        const bool host = flaw == BEAT && random.chance(50);
+        job.source_kind = job.destination_kind = host ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL;
+        uint64_t bad = 200000 + random.below(4096) + (host ? HOST_BASE : 0), bad_end = bad + 1 + random.below(600);
+        Fault wanted = {FERRY_FAULT_KIND_PROTECTED, job.slot, flaw == DESTINATION, job.packet_offset, 0, 0, false};
+        // Both ends of a copy overlap; of a range that is not open, only one end of this one has a byte.
+        const uint64_t below = random.below(3000), gap = random.below(200), above = 1 + random.below(3000);
+        if (flaw == BEAT) {
+            bad &= ~7ull, bad_end = bad + 8;
+            job.source = bad_end - 1 - below;
+            job.length = (uint32_t)(below + above);
+            job.destination = job.source + 1 + random.below(job.length - 1);
+            (host ? machine.host : machine.local).read_error = bad;
+            machine.host.error_fault = FERRY_FAULT_KIND_HOST_UNSUPPORTED;
+            wanted.kind = host ? (unsigned)FERRY_FAULT_KIND_HOST_UNSUPPORTED : (unsigned)FERRY_FAULT_KIND_LOCAL_ERROR;
+        } else {
+            machine.top->protect_base = bad;
+            machine.top->protect_limit = bad_end;
+            const uint64_t distance = bad_end - bad + gap + (flaw == SOURCE ? below : above);
+            job.length = (uint32_t)(distance + 1 + random.below(3000));
+            job.source = flaw == SOURCE ? bad - below : bad - gap - job.length;
+            job.destination = job.source + distance;
+        }
+        if (!goes_down(job))
+            continue;
+        const GoneWrong wrong_at = goes_wrong(job, flaw, bad, bad_end);
+        wanted.position = (flaw == DESTINATION ? job.destination : job.source) + wrong_at.at;
+        middle[flaw] += wrong_at.begin > 0 && wrong_at.end < job.length;
+        Job dropped = job, good;
+        dropped.source = dropped.destination + job.length;
+        dropped.packet_offset = (uint16_t)(job.packet_offset + 8);
+        good.slot = (job.slot + 1) & 3;
+        good.source = 600000;
+        good.destination = 700000 + random.below(8);
+        good.length = 300;
+        for (const Job *each : {&job, &dropped, &good})
+            machine.submit(*each);
+        machine.drain();
+        const std::string where = "round " + std::to_string(round) + ", block " + std::to_string(wrong_at.begin) +
+                                  " to " + std::to_string(wrong_at.end) + " of " + std::to_string(job.length) + ": ";
+        if (!machine.errors.empty())
+            return where + machine.errors.front();
+        if (!machine.top->fault_valid || machine.top->poison != 1u << job.slot)
+            return where + "no fault, or another slot's";
+        Fault found = take_fault(machine);
+        machine.clear_poison(15);
+        machine.local.read_error = machine.host.read_error = 0;
+        machine.top->protect_base = machine.top->protect_limit = 0;
+        if (found.kind != wanted.kind || found.slot != job.slot || found.write != wanted.write ||
+            found.packet_offset != job.packet_offset || found.position != (uint32_t)wanted.position ||
+            found.written != 0 || found.up_to_position)
+            return where + "expected " + text(wanted) + ", found " + text(found);
+        Reference done = reference;
+        done.apply(job);
+        // What was read of the block above may still have been gathered when the next could not be read.
+        const uint32_t certain = flaw == DESTINATION ? wrong_at.end : wrong_at.end + 512;
+        for (uint32_t i = wrong_at.begin; i < job.length; i++) {
+            uint8_t *place = reference.destination(job, i);
+            bool may_be = i < wrong_at.at || i >= wrong_at.end;
+            if (i >= certain || (may_be && reference.now(machine, place) != *place))
+                *place = *done.destination(job, i);
+        }
+        reference.apply(good);
+        std::string wrong = reference.compare(machine);
+        if (!wrong.empty())
+            return where + wrong;
+    }
+    for (unsigned count : middle)
+        if (count < 30)
+            return "only " + std::to_string(count) + " went wrong in the middle";
+    return "";
+}
+
 } // namespace
 
 const std::vector<Test> OVERLAP_TESTS = {
     {"overlapping_copies_tell_how_far_they_came", cut_copies},
+    {"copies_from_their_end_that_go_wrong", faults_going_down},
 };
