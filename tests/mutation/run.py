@@ -106,7 +106,8 @@ def read(paths):
     return mutations
 
 
-LARGE = {"verilated", "sim", "system", "timing", "obj-threads", "obj-tsan", "firmware-core"}  # Nothing quick is made of them.
+# What quick programs are made of. Other tests run beside a sample, and what they write must not go under the copier's hands.
+QUICK_PARTS = {"flags", "generated", "library", "obj", "obj-san", "obj-suite", "tests"}
 
 
 def put(source, target):
@@ -138,12 +139,12 @@ def copy_tree(scratch, quick):
         shutil.copy2(ROOT / name, scratch / name)
     (scratch / "build").mkdir()
     for path in (ROOT / "build").iterdir():
-        if path.name == "venv":
-            (scratch / "build" / "venv").symlink_to(path.resolve())
-        elif path.is_dir() and not path.name.startswith("mutation") and path.name not in ("logs", "bench"):
-            if not (quick and path.name in LARGE):
+        if path.name in ("venv", "boards-venv"):
+            (scratch / "build" / path.name).symlink_to(path.resolve())
+        elif path.is_dir():
+            if path.name in QUICK_PARTS if quick else not path.name.startswith("mutation") and path.name not in ("logs", "bench"):
                 shutil.copytree(path, scratch / "build" / path.name, symlinks=True,
-                                ignore=shutil.ignore_patterns("rtl_*", "bench*", "cocotb*") if quick else None)
+                                ignore=shutil.ignore_patterns("rtl_*", "bench*", "cocotb*", "firmware-core") if quick else None)
         elif path.is_file():
             shutil.copy2(path, scratch / "build" / path.name)
     (scratch / "whole").touch()
