@@ -31,6 +31,8 @@ module ferry_device #(
     // File for $readmemh with the firmware, one 32-bit word a line, so that a bitstream can bring it along. Empty: the
     // host loads it through BAR0.
     parameter FIRMWARE_HEX = "",
+    // Which board this is for, at most 15 letters, which the host is told (BOARD). Empty: it is told nothing.
+    parameter [127:0] NAME = 0,
     // Jobs that the engine's queue holds, a power of two. The core runs ahead of the data by so many.
     parameter JOB_QUEUE = `FERRY_SET_JOB_QUEUE(CONFIGURATION),
     // The same for urgent jobs, which have places of their own: a power of two, at most JOB_QUEUE.
@@ -381,7 +383,7 @@ module ferry_device #(
 
     ferry_registers_file #(
         .CAPABILITIES(CAPABILITIES), .APERTURE_PAGES(APERTURE_PAGES), .LOCAL_BYTES(64'd1 << LOCAL_ADDRESS_BITS),
-        .FIRMWARE_RAM_BYTES(FIRMWARE_RAM_WORDS * 4)
+        .FIRMWARE_RAM_BYTES(FIRMWARE_RAM_WORDS * 4), .NAME(NAME)
     ) file (
         .clk(clk), .rst(units_rst), .clearing(file_clearing), .core_access(core_file_access),
         .core_write(core_file_write), .core_index(core_file_index), .core_wdata(core_file_wdata),

@@ -86,7 +86,7 @@ module ferry_simulated #(
         rvalid_reg <= m_axi_rvalid;
     end
 
-    ferry_device #(.CPU_CORE(CPU_CORE), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) device (
+    ferry_device #(.NAME("simulated"), .CPU_CORE(CPU_CORE), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) device (
         .clk(clk), .rst(rst_reg),
         .s_axis_tlp_tdata(tlp_data_reg), .s_axis_tlp_tkeep(tlp_keep_reg), .s_axis_tlp_tlast(tlp_last_reg),
         .s_axis_tlp_tvalid(tlp_valid_reg), .s_axis_tlp_tready(s_axis_tlp_tready),

@@ -6,6 +6,8 @@
 module ferry_acorn #(
     // The firmware that the bitstream brings along, set by the Makefile.
     parameter FIRMWARE_HEX = "",
+    // What the board says to the host, at most 15 letters.
+    parameter [127:0] NAME = "acorn",
     // Which soft core is among the sources.
     parameter [63:0] CPU_CORE = "vexriscv"
 ) (
@@ -66,7 +68,7 @@ module ferry_acorn #(
     );
 
     // 1 MiB: 256 of the chip's 365 block RAMs.
-    ferry_slot_board #(.FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE), .ADDRESS_BITS(20)) board (
+    ferry_slot_board #(.FIRMWARE_HEX(FIRMWARE_HEX), .NAME(NAME), .CPU_CORE(CPU_CORE), .ADDRESS_BITS(20)) board (
         .clk(clk), .rst(rst_reg), .m_axis_rx_tdata(rx_data), .m_axis_rx_tkeep(rx_keep), .m_axis_rx_tlast(rx_last),
         .m_axis_rx_tvalid(rx_valid), .m_axis_rx_tready(rx_ready), .rx_np_ok(np_ok), .s_axis_tx_tdata(tx_data),
         .s_axis_tx_tkeep(tx_keep), .s_axis_tx_tlast(tx_last), .s_axis_tx_tvalid(tx_valid), .s_axis_tx_tready(tx_ready),

@@ -42,10 +42,10 @@ struct ferry_gpu_info {
     uint64_t local_bytes;
     uint32_t aperture_pages;
     uint32_t firmware_ram_bytes;
-    bool page_tables; // GPU virtual addresses.
-    bool tiling;      // COPY_RECTANGLE.
-    uint32_t views;   // Ranges of tiles that the CPU may see as rows.
-    struct ferry_link_description link;
+    bool page_tables;                   // GPU virtual addresses.
+    bool tiling;                        // COPY_RECTANGLE.
+    uint32_t views;                     // Ranges of tiles that the CPU may see as rows.
+    struct ferry_link_description link; // Where the link does not say what the device is, what BOARD says.
 };
 
 /// Check MAGIC and contract, load and start the firmware, set up the fault log. The gpu owns the link from a successful

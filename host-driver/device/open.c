@@ -8,6 +8,23 @@
 #define DEFAULT_COMPLETION_TIMEOUT 50000u
 #define RESET_POLL_CYCLES          500u
 
+/// Which board the bitstream is for, as it says: 15 letters at most.
+static int read_board(struct ferry_gpu *gpu, char letters[16])
+{
+    for (uint32_t n = 0; n < 4; n++) {
+        uint32_t word;
+        int error = ferry_gpu_register_read(gpu, FERRY_BAR0_BOARD + 4 * n, &word);
+        if (error != FERRY_OK) {
+            return error;
+        }
+        for (uint32_t i = 0; i < 4; i++) {
+            letters[4 * n + i] = (char)(word >> 8 * i & 0x7f);
+        }
+    }
+    letters[15] = 0;
+    return FERRY_OK;
+}
+
 static int identify(struct ferry_gpu *gpu)
 {
     uint32_t magic, version, capabilities;
@@ -21,7 +38,8 @@ static int identify(struct ferry_gpu *gpu)
         FERRY_GET(FERRY_BAR0_CONTRACT_VERSION_MAJOR, version) != FERRY_BAR0_CONTRACT_VERSION_MAJOR_RESET) {
         return FERRY_ERROR_CONTRACT;
     }
-    if ((error = ferry_gpu_register_read(gpu, FERRY_BAR0_CAPABILITIES, &capabilities)) != FERRY_OK ||
+    if ((info->link.device[0] == 0 && (error = read_board(gpu, info->link.device)) != FERRY_OK) ||
+        (error = ferry_gpu_register_read(gpu, FERRY_BAR0_CAPABILITIES, &capabilities)) != FERRY_OK ||
         (error = ferry_gpu_register_read(gpu, FERRY_BAR0_APERTURE_PAGES, &info->aperture_pages)) != FERRY_OK ||
         (error = ferry_gpu_register_read(gpu, FERRY_BAR0_FIRMWARE_RAM_BYTES, &info->firmware_ram_bytes)) != FERRY_OK ||
         (error = ferry_gpu_register_read64(gpu, FERRY_BAR0_LOCAL_BYTES, &info->local_bytes)) != FERRY_OK) {

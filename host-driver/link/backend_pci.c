@@ -322,8 +322,6 @@ static void describe(struct ferry_link *link, struct ferry_link_description *des
     }
     snprintf(description->medium, sizeof(description->medium), "PCI %s, %s%s", pci->place.address,
              pci->function->operations->way, lanes);
-    snprintf(description->device, sizeof(description->device), "PCI %04x:%04x",
-             (unsigned)FERRY_CONFIG_SPACE_ID_VENDOR_RESET, (unsigned)FERRY_CONFIG_SPACE_ID_DEVICE_RESET);
 }
 
 static void close_link(struct ferry_link *link)

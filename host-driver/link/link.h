@@ -65,7 +65,7 @@ typedef void ferry_link_refused_write(void *context, uint64_t address, uint32_t 
 /// For people.
 struct ferry_link_description {
     char medium[80]; // Kind of link and its speed: lanes, or bits a second.
-    char device[24]; // What the device says it is.
+    char device[24]; // What the device says it is; empty where only its registers say it.
 };
 
 /// Calls that return int give FERRY_OK or a negative enum ferry_error.

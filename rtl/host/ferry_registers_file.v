@@ -14,7 +14,9 @@ module ferry_registers_file #(
     parameter [31:0] CAPABILITIES = 0,
     parameter [31:0] APERTURE_PAGES = 0,
     parameter [63:0] LOCAL_BYTES = 0,
-    parameter [31:0] FIRMWARE_RAM_BYTES = 0
+    parameter [31:0] FIRMWARE_RAM_BYTES = 0,
+    // Which board this is for.
+    parameter [127:0] NAME = 0
 ) (
     // Clock and synchronous reset.
     input  wire        clk,
@@ -52,6 +54,8 @@ module ferry_registers_file #(
 
     // The counters begin to count when the sequencer has gone through all 512 words.
     localparam [63:0] CYCLES_AT_START = 64'd512;
+    wire [127:0] board;
+    ferry_letters #(.TEXT(NAME)) letters (.bytes(board));
 `include "ferry_bar0_first.vh"
 
     (* no_rw_check *)

@@ -74,17 +74,8 @@ module ferry_frame_send #(
     localparam [15:0] CLOCKS = BYTE_CLOCKS > 65535 ? 16'd0 : BYTE_INT[15:0];
     localparam [6:0] HELLO_WORDS = 7'd9;
     localparam [6:0] WINDOW = 7'd63;
-    // A text's last character is in its lowest byte; the hello begins with the first, and zeros are behind it.
-    localparam [127:0] NAME_FIRST = NAME << zeros_before(NAME);
-    function integer zeros_before(input [127:0] text);
-        integer n;
-        begin
-            zeros_before = 0;
-            for (n = 0; n < 16; n = n + 1)
-                if ((text >> (8 * n)) != 128'd0)
-                    zeros_before = 120 - 8 * n;
-        end
-    endfunction
+    wire [127:0] name;
+    ferry_letters #(.TEXT(NAME)) letters (.bytes(name));
 
     reg [1:0] state_reg;
     // What goes: a packet, or the answer to a hello; else a header alone. Or a packet is given up.
@@ -167,7 +158,7 @@ module ferry_frame_send #(
                       : hello_byte[1:0] == 2'd1 ? (refused ? `FERRY_TUNNEL_VERDICT_CONTRACT : `FERRY_TUNNEL_VERDICT_ACCEPTED)
                       : hello_byte[0] ? CLOCKS[15:8] : CLOCKS[7:0];
         4'd4: hello = 8'd0;
-        default: hello = NAME_FIRST[8*~name_byte +: 8];
+        default: hello = name[8*name_byte +: 8];
     endcase
 
     wire [31:0] head;

@@ -87,7 +87,7 @@ module ferry_framed_device #(
 
     ferry_device #(
         .CONFIGURATION(CONFIGURATION), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .PAGE_TABLES(PAGE_TABLES), .TILING(TILING),
-        .FIRMWARE_HEX(FIRMWARE_HEX), .TLP_BITS(32), .CPU_CORE(CPU_CORE)
+        .FIRMWARE_HEX(FIRMWARE_HEX), .NAME(NAME), .TLP_BITS(32), .CPU_CORE(CPU_CORE)
     ) device (
         .clk(clk), .rst(rst),
         .s_axis_tlp_tdata(in_tdata), .s_axis_tlp_tkeep(1'b1), .s_axis_tlp_tlast(in_tlast), .s_axis_tlp_tvalid(in_tvalid),

@@ -5,6 +5,7 @@
 RTL_SERIAL := $(wildcard rtl/serial/*.v)
 # The frames alone, and the pins' bytes, without a device.
 RTL_FRAMES := $(filter-out %_device.v,$(RTL_SERIAL))
+FRAMES_ALONE := $(RTL_FRAMES) rtl/fabric/ferry_letters.v
 SERIAL_DEVICE = --top-module ferry_serial_device -Irtl/serial -GCPU_CORE='"$(CPU_CORE)"' \
     rtl/serial/ferry_serial_device.v rtl/serial/ferry_framed_device.v $(RTL_CORE)
 serial_reads = -p "read_verilog -I$(GENERATED) $(addprefix -I,$(RTL_FOLDERS)) $(RTL_SERIAL) $(filter %.v,$(RTL_SOURCES)) \
@@ -26,7 +27,7 @@ $(BUILD)/rtl/lint-serial.stamp: $(RTL_SERIAL) $(RTL_SOURCES) sim/ferry_serial_si
 # LUT4, flip-flops and block RAMs of UART and frames as Yosys counts them for iCE40.
 area-rtl-serial: $(CONTRACT)
 	@mkdir -p $(BUILD)/area
-	$(YOSYS) -q -p 'read_verilog -I$(GENERATED) $(RTL_FRAMES); synth_ice40 -top ferry_frames; tee -o $(BUILD)/area/frames.txt stat'
+	$(YOSYS) -q -p 'read_verilog -I$(GENERATED) $(FRAMES_ALONE); synth_ice40 -top ferry_frames; tee -o $(BUILD)/area/frames.txt stat'
 	@awk '/ SB_LUT4/ { l = $$2 } /SB_DFF/ { f += $$2 } /SB_RAM40_4K/ { r = $$2 } \
 	    END { print "rtl/serial, ferry_frames: " l " LUT4, " f " flip-flops, " r " block RAMs" }' $(BUILD)/area/frames.txt
 
@@ -34,8 +35,8 @@ area-rtl-serial: $(CONTRACT)
 # over the line.
 FORMAL_SERIAL_STORE := ferry_byte_store 3,12 "-set LG_BYTES 3" rtl/serial/ferry_byte_store.v
 FORMAL_SERIAL_ENCODE := ferry_frame_encode 3,16 "" rtl/serial/ferry_frame_crc.v rtl/serial/ferry_frame_encode.v
-FORMAL_SERIAL_SEND := ferry_frame_send 3,14 "-set LG_BYTES 10 -set RESEND_CLOCKS 20" rtl/serial/ferry_byte_store.v -- \
-	rtl/serial/ferry_frame_send.v
+FORMAL_SERIAL_SEND := ferry_frame_send 3,14 "-set LG_BYTES 10 -set RESEND_CLOCKS 20" rtl/serial/ferry_byte_store.v \
+	rtl/fabric/ferry_letters.v -- rtl/serial/ferry_frame_send.v
 FORMAL_SERIAL_DELIVER := ferry_frame_deliver 3,30 "-set LG_BYTES 10" rtl/serial/ferry_frame_deliver.v
 FORMAL_SERIAL_LINE := serial_line 52,52:bounded "" rtl/serial/ferry_uart_receive.v rtl/serial/ferry_uart_transmit.v -- \
 	tests/formal/serial_line.v

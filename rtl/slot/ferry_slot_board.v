@@ -7,6 +7,8 @@ module ferry_slot_board #(
     // The firmware that the bitstream brings along, and which soft core is among the sources; as ferry_device has them.
     parameter FIRMWARE_HEX = "",
     parameter [63:0] CPU_CORE = "vexriscv",
+    // What the board says to the host, at most 15 letters.
+    parameter [127:0] NAME = "ferry_slot",
     // log2 of the bytes of video memory.
     parameter ADDRESS_BITS = 20,
     // Page tables (driver model 2) want 22 bits at least.
@@ -73,7 +75,7 @@ module ferry_slot_board #(
     );
 
     ferry_device #(
-        .LOCAL_ADDRESS_BITS(ADDRESS_BITS), .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE), .PAGE_TABLES(PAGE_TABLES)
+        .LOCAL_ADDRESS_BITS(ADDRESS_BITS), .FIRMWARE_HEX(FIRMWARE_HEX), .NAME(NAME), .CPU_CORE(CPU_CORE), .PAGE_TABLES(PAGE_TABLES)
     ) device (
         .clk(clk), .rst(rst), .s_axis_tlp_tdata(in_data), .s_axis_tlp_tkeep(in_keep), .s_axis_tlp_tlast(in_last),
         .s_axis_tlp_tvalid(in_valid), .s_axis_tlp_tready(in_ready), .s_axis_tlp_request_ok(in_request_ok),

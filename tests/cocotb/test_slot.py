@@ -23,6 +23,8 @@ async def start(dut, small_credits, endless):
     await machine.start(small_credits)
     await machine.configure(256, 512, 64, False)
     await machine.boot()
+    board = [await machine.bar0.read_dword(C["BAR0_BOARD"] + at) for at in range(0, 16, 4)]
+    assert board == [int.from_bytes(part, "little") for part in (b"ferr", b"y_sl", b"ot\0\0", bytes(4))], board
     return machine
 
 

@@ -24,7 +24,8 @@ def main():
     machine.check(not missing, "lspci_sees_the_device", "\n    ".join(missing))
     machine.look(steps, "moves", "a_kernel_that_moves_locked_memory_is_refused", 2, "sysctl vm.compact_unevictable_allowed=0")
     machine.look(steps, "nowhere", "another_device_is_refused", 2, "0000:00:1f.0 is 8086:2918, and this driver's are 1209:fe01")
-    machine.look(steps, "info", "info_names_the_link", 0, "PCI 0000:00:02.0, sysfs, no IOMMU, 2.5 GT/s PCIe x1", "has no IOMMU")
+    machine.look(steps, "info", "info_names_the_link", 0, "PCI 0000:00:02.0, sysfs, no IOMMU, 2.5 GT/s PCIe x1",
+                 "device             simulated", "has no IOMMU")
     machine.look(steps, "selftest", "selftest", 0, "8 passed, 0 failed")
     first = re.search(r"first is (\d+)", steps.get("second", (0, ""))[1])
     user = f"in use by process {first and first.group(1)}"

@@ -86,6 +86,8 @@ def configuration(path):
             check(slot.read(BAR0) == ONES and slot.read(BAR0, 8) == 2**64 - 1, "no_memory_before_it_is_enabled")
             place_bars(slot)
             check(slot.read(BAR0) == number("BAR0_MAGIC_RESET"), "a_register_is_read", hex(slot.read(BAR0)))
+            board = b"".join(slot.read(BAR0 + number("BAR0_BOARD") + at, 8).to_bytes(8, "little") for at in (0, 8))
+            check(board == b"simulated".ljust(16, b"\0"), "the_board_says_its_name", board)
             scratch = BAR0 + number("BAR0_SCRATCH")
             slot.write(scratch, 0x12345678)
             check(slot.read(scratch) == 0x12345678, "a_register_is_written")

@@ -75,6 +75,68 @@ static void a_newer_minor_version_is_taken(void **context)
     ferry_gpu_close(gpu);
 }
 
+static void describe_by_registers(struct ferry_link *link, struct ferry_link_description *description)
+{
+    (void)link;
+    strcpy(description->medium, "a slot");
+}
+
+static void describe_by_itself(struct ferry_link *link, struct ferry_link_description *description)
+{
+    (void)link;
+    strcpy(description->device, "said-in-a-hello");
+}
+
+// As a link says it, or else as the registers do, whose letters go on to the last but one at most.
+static void the_device_says_for_which_board_it_is(void **context)
+{
+    (void)context;
+    static const struct {
+        void (*describe)(struct ferry_link *, struct ferry_link_description *);
+        const char *letters, *told;
+    } cases[] = {
+        {describe_by_registers, "acorn", "acorn"},
+        {describe_by_registers, "fifteen-letters", "fifteen-letters"},
+        {describe_by_registers, "sixteen--letters", "sixteen--letter"},
+        {describe_by_registers, "", ""},
+        {describe_by_itself, "acorn", "said-in-a-hello"},
+        {NULL, "acorn", "acorn"},
+    };
+    for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {
+        bool closed = false;
+        struct ferry_gpu *gpu;
+        struct ferry_gpu_info info;
+        struct fake_link *fake = fake_link_create(&closed);
+        struct ferry_link_operations operations = *fake->link.operations;
+        operations.describe = cases[n].describe;
+        fake->link.operations = &operations;
+        memcpy((char *)fake->registers + FERRY_BAR0_BOARD, cases[n].letters, strlen(cases[n].letters));
+        assert_int_equal(ferry_gpu_open(&fake->link, NULL, &gpu), FERRY_OK);
+        ferry_gpu_query(gpu, &info);
+        assert_string_equal(info.link.device, cases[n].told);
+        ferry_gpu_close(gpu);
+    }
+}
+
+static const struct ferry_link_operations *operations_of_fake;
+
+static int all_but_the_last_letters(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, uint32_t *value)
+{
+    return offset == FERRY_BAR0_BOARD + 12 ? FERRY_ERROR_TIMEOUT : operations_of_fake->read32(link, bar, offset, value);
+}
+
+static void a_device_whose_name_cannot_be_read_is_not_opened(void **context)
+{
+    (void)context;
+    bool closed = false;
+    struct fake_link *fake = fake_link_create(&closed);
+    operations_of_fake = fake->link.operations;
+    struct ferry_link_operations operations = *operations_of_fake;
+    operations.read32 = all_but_the_last_letters;
+    fake->link.operations = &operations;
+    assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_TIMEOUT);
+}
+
 // What an earlier driver has left is gone before anything is set up.
 static void a_device_that_has_run_before_is_reset(void **context)
 {
@@ -410,6 +472,8 @@ int main(void)
         CASE(open_loads_the_image_and_reports_sizes),
         cmocka_unit_test(another_contract_is_refused_by_name),
         cmocka_unit_test(a_newer_minor_version_is_taken),
+        cmocka_unit_test(the_device_says_for_which_board_it_is),
+        cmocka_unit_test(a_device_whose_name_cannot_be_read_is_not_opened),
         cmocka_unit_test(firmware_that_does_not_come_up_is_named),
         cmocka_unit_test(firmware_may_come_from_a_file),
         CASE(ring_registers_and_entries_are_as_the_contract_says),
