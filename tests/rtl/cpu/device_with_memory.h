@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// ferry_device with a video memory behind AXI4, which may be slow, dead, stubborn or wrong: what a root complex is put
+// in front of (root_complex.h). Written from AXI4's rules for these tests alone; what breaks them is counted.
+#ifndef FERRY_TESTS_RTL_CPU_DEVICE_WITH_MEMORY_H
+#define FERRY_TESTS_RTL_CPU_DEVICE_WITH_MEMORY_H
+
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "Vferry_device.h"
+#include "check.h"
+
+class DeviceWithMemory
+{
+  public:
+    Vferry_device top;
+    uint64_t time = 0;
+    unsigned memory_latency = 10;
+    // Video memory gives a beat once in so many cycles.
+    unsigned memory_pace = 1;
+    // Every handshake is refused now and then.
+    bool stall = false;
+    // Video memory takes nothing and answers nothing.
+    bool memory_dead = false;
+    // It gives no data of the reads whose addresses it takes.
+    bool reads_held = false;
+    // With this beat that it gives, counted from now on, it dies, or holds its reads; below 0 never.
+    int dies_in = -1, holds_in = -1;
+    // It takes no data of the writes whose addresses it takes.
+    bool writes_held = false;
+    // It takes no address of a write before it was shown data, and no data before that (AXI4 A3.3.1 allows it).
+    bool address_waits = false;
+    // It takes no address of a write before it has all data of it.
+    bool data_first = false;
+    // It has one port: it takes no read and gives no data while it waits for what is left of a write.
+    bool one_port = false;
+    // So many beats read, and bursts written, from now on the answer is an error; below 0 never.
+    int read_error_in = -1, write_error_in = -1;
+    // Asked of each burst read of video memory, by its address and beats: with how many beats left is one an error; 0
+    // never. What is on the bus then.
+    std::function<unsigned(uint64_t, unsigned)> bad_beat;
+    uint64_t bad_data = 0;
+    // Rules that were broken, of the packets too.
+    unsigned broken = 0;
+    std::vector<uint8_t> local;
+    // Called with every byte that the device writes there, and with the address of each burst that it reads.
+    std::function<void(uint64_t, uint8_t)> on_local_write;
+    std::function<void(uint64_t)> on_local_read;
+
+  protected:
+    explicit DeviceWithMemory(Random &random) : local(1u << 26), random_(random) {}
+
+    Random &random_;
+
+    bool hesitate() { return stall && random_.once_in(3); }
+
+    void drive_memory()
+    {
+        const bool writing = one_port && !writes_.empty();
+        top.m_axi_arready = !memory_dead && !writing && !hesitate();
+        // Data that has no address yet; at most one burst of it is taken ahead.
+        const bool whole = !beats_.empty() && beats_.back().last;
+        top.m_axi_awready = !memory_dead && !hesitate() && (!address_waits || data_stands_) && (!data_first || whole);
+        top.m_axi_wready = !memory_dead && !writes_held && !hesitate() && (!address_waits || !writes_.empty()) &&
+                           (!data_first || !whole);
+        // What is offered stays.
+        bool data = !reads_.empty() && reads_.front().due <= time &&
+                    (holding_ || (!memory_dead && !reads_held && !writing && !hesitate() && time % memory_pace == 0));
+        holding_ = data;
+        top.m_axi_rvalid = data;
+        if (data) {
+            std::memcpy(&top.m_axi_rdata, &local[reads_.front().address], 8);
+            top.m_axi_rid = reads_.front().id;
+            const bool bad = reads_.front().beats == reads_.front().bad_beats_left;
+            if (bad)
+                top.m_axi_rdata = bad_data;
+            top.m_axi_rresp = bad ? 2 | (reads_.front().address >> 3 & 1) : read_error_in == 0 ? 2 : 0;
+            top.m_axi_rlast = reads_.front().beats == 1;
+        }
+        answering_ = !responses_.empty() && (answering_ || !memory_dead);
+        top.m_axi_bvalid = answering_;
+        if (answering_)
+            top.m_axi_bid = responses_.front();
+        top.m_axi_bresp = write_error_in == 0 ? 2 : 0;
+    }
+
+    void observe_memory()
+    {
+        if (top.rst)
+            return;
+        if (top.m_axi_rvalid && top.m_axi_rready) {
+            holding_ = false;
+            read_error_in -= read_error_in >= 0;
+            dies_in -= dies_in >= 0;
+            holds_in -= holds_in >= 0;
+            memory_dead |= dies_in == 0;
+            reads_held |= holds_in == 0;
+            reads_.front().address += 8;
+            if (--reads_.front().beats == 0)
+                reads_.pop_front();
+        }
+        if (top.m_axi_arvalid && top.m_axi_arready) {
+            if (top.m_axi_araddr % 8 || (top.m_axi_araddr & 4095) + top.m_axi_arlen * 8 + 8 > 4096)
+                broken++;
+            if (on_local_read)
+                on_local_read(top.m_axi_araddr);
+            const unsigned beats = top.m_axi_arlen + 1u, bad = bad_beat ? bad_beat(top.m_axi_araddr, beats) : 0;
+            reads_.push_back({top.m_axi_araddr & ~7u, time + memory_latency, beats, top.m_axi_arid, bad});
+        }
+        if (top.m_axi_bvalid && top.m_axi_bready) {
+            responses_.pop_front();
+            answering_ = false;
+            write_error_in -= write_error_in >= 0;
+        }
+        if (top.m_axi_awvalid && top.m_axi_awready) {
+            if (top.m_axi_awaddr % 8 || (top.m_axi_awaddr & 4095) + top.m_axi_awlen * 8 + 8 > 4096)
+                broken++;
+            writes_.push_back({top.m_axi_awaddr & ~7u, 0, top.m_axi_awlen + 1u, top.m_axi_awid, 0});
+        }
+        // Of each write data is shown behind its address or beside it, and what is shown stays until it is taken.
+        const Shown address = {top.m_axi_awvalid && !top.m_axi_awready, top.m_axi_awaddr, top.m_axi_awlen,
+                               top.m_axi_awid};
+        const Shown data = {top.m_axi_wvalid && !top.m_axi_wready, top.m_axi_wdata, top.m_axi_wstrb, top.m_axi_wlast};
+        broken += address_shown_.stands && (!top.m_axi_awvalid || !address_shown_.same(address));
+        broken += data_shown_.stands && (!top.m_axi_wvalid || !data_shown_.same(data));
+        announced_ += top.m_axi_awvalid && !address_shown_.stands;
+        broken += top.m_axi_wvalid && announced_ == 0;
+        announced_ -= top.m_axi_wvalid && top.m_axi_wready && top.m_axi_wlast;
+        address_shown_ = address;
+        data_shown_ = data;
+        data_stands_ = data.stands;
+        if (top.m_axi_wvalid && top.m_axi_wready)
+            beats_.push_back({top.m_axi_wdata, top.m_axi_wstrb, top.m_axi_wlast != 0});
+        while (!writes_.empty() && !beats_.empty()) {
+            Burst &w = writes_.front();
+            for (unsigned b = 0; b < 8; b++)
+                if (beats_.front().strobes >> b & 1) {
+                    uint8_t value = static_cast<uint8_t>(beats_.front().data >> 8 * b);
+                    local[w.address + b] = value;
+                    if (on_local_write)
+                        on_local_write(w.address + b, value);
+                }
+            w.address += 8;
+            if (beats_.front().last != (w.beats == 1))
+                broken++;
+            beats_.pop_front();
+            if (--w.beats == 0) {
+                responses_.push_back(w.id);
+                writes_.pop_front();
+            }
+        }
+    }
+
+  private:
+    struct Burst {
+        uint32_t address;
+        uint64_t due;
+        unsigned beats;
+        uint8_t id;
+        unsigned bad_beats_left;
+    };
+    struct Beat {
+        uint64_t data;
+        unsigned strobes;
+        bool last;
+    };
+    struct Shown {
+        bool stands;
+        uint64_t what, more, most;
+        bool same(const Shown &other) const { return what == other.what && more == other.more && most == other.most; }
+    };
+    bool holding_ = false, answering_ = false, data_stands_ = false;
+    Shown address_shown_ = {}, data_shown_ = {};
+    unsigned announced_ = 0; // Writes whose address was shown, and whose last data has not come.
+    std::deque<Burst> reads_, writes_;
+    std::deque<Beat> beats_;
+    std::deque<uint8_t> responses_;
+};
+
+#endif
