@@ -404,6 +404,22 @@ static void updates(struct run *run)
     CALL(evict(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN)));
 }
 
+// All of it goes or nothing.
+static int free_all(struct run *run, uint64_t address, uint64_t bytes)
+{
+    bool armed = inject.armed;
+    inject.armed = false;
+    uint64_t then = mapped_now(run, address, bytes);
+    inject.armed = armed;
+    int result = ferry_vidmm_free_virtual(run->manager, run->device[0], address, bytes);
+    armed = inject.armed;
+    inject.armed = false;
+    if (result < 0 && result != FERRY_ERROR_CRITICAL && then != mapped_now(run, address, bytes))
+        wrong(&run->attempt, "a freeing", "answered %d, and mappings are not as before", result);
+    inject.armed = armed;
+    return result;
+}
+
 // Mapped while they are in place and while they are not; reserved, in the middle of what is reserved, and free again.
 static void addresses(struct run *run)
 {
@@ -433,7 +449,9 @@ static void addresses(struct run *run)
     CALL(resident(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN), &value));
     CALL(submit(run, 0, MAPPED, PLAIN, &fence));
     CALL(submit(run, 0, PLAIN, MAPPED, &fence));
-    CALL(ferry_vidmm_free_virtual(run->manager, run->device[0], at[2], PAGES(3)));
+    CALL(map(run, KEPT, range.address + PAGES(32), 0, 2, &at[1]));
+    CALL(map(run, LARGE, range.address + PAGES(40), 0, 2, &at[1]));
+    CALL(free_all(run, range.address, PAGES(64)));
     CALL(submit(run, 0, KEPT, PLAIN, &fence));
     CALL(submit(run, 0, MAPPED, PLAIN, &fence));
     CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));

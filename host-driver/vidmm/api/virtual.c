@@ -89,13 +89,8 @@ static int free_range(struct ferry_vidmm *manager, struct ferry_vm_virtual *spac
     const struct ferry_vm_range *last = ferry_vm_address_find(&space->addresses, end - 1);
     if (last && last->first < end && last->first + last->pages > end)
         return FERRY_ERROR_ARGUMENT;
-    int result = FERRY_OK;
+    int result = ferry_vm_virtual_unmap_within(&manager->memory, space, first, end);
     struct ferry_vm_range *range;
-    for (uint64_t at = first; result == FERRY_OK && (range = whole_range(space, at, end));) {
-        at = range->first + range->pages;
-        if (range->owner)
-            result = ferry_vm_virtual_unmap(&manager->memory, range);
-    }
     for (uint64_t at = first; result == FERRY_OK && (range = whole_range(space, at, end));) {
         at = range->first + range->pages;
         result = ferry_vm_address_release(&space->addresses, range->first, range->pages);

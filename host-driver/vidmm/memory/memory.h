@@ -255,8 +255,9 @@ int ferry_vm_virtual_map_instance(struct ferry_vm_memory *memory, const struct f
 const struct ferry_vm_range *ferry_vm_virtual_own(const struct ferry_vm_allocation *instance);
 /// Nothing but that range leads to it: another instance may take its place.
 bool ferry_vm_virtual_renamable(const struct ferry_vm_allocation *instance);
-/// Errors: NO_HOST_MEMORY; the range is as it was.
-int ferry_vm_virtual_unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range);
+/// Whatever is mapped in these addresses, which cut no range. Errors: NO_HOST_MEMORY; all of it is as it was.
+int ferry_vm_virtual_unmap_within(struct ferry_vm_memory *memory, const struct ferry_vm_virtual *space, uint64_t first,
+                                  uint64_t end);
 /// All of its ranges; room for so many operations is reserved.
 void ferry_vm_virtual_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
 size_t ferry_vm_virtual_take_away_most(const struct ferry_vm_allocation *instance);

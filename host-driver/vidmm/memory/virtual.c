@@ -207,19 +207,43 @@ static void unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range)
     ferry_vm_virtual_end_tables(memory, allocation, first, pages);
 }
 
-int ferry_vm_virtual_unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range)
+// However many small ones there are, no more tables than all there are end with them.
+static size_t at_most_all(size_t tables, const struct ferry_vm_address_space *space)
 {
-    int result = ferry_vm_reserve(memory->sched, unmap_most(range->pages));
-    if (result == FERRY_OK)
-        unmap(memory, range);
+    size_t all = 2 * (size_t)space->pool->pages;
+    return tables < all ? tables : all;
+}
+
+static struct ferry_vm_range *next_within(const struct ferry_vm_virtual *space, uint64_t at, uint64_t end)
+{
+    struct ferry_vm_range *range = ferry_vm_address_find(&space->addresses, at);
+    return range && range->first < end ? range : NULL;
+}
+
+int ferry_vm_virtual_unmap_within(struct ferry_vm_memory *memory, const struct ferry_vm_virtual *space, uint64_t first,
+                                  uint64_t end)
+{
+    size_t most = 0, tables = 0;
+    struct ferry_vm_range *range;
+    for (uint64_t at = first; (range = next_within(space, at, end)); at = range->first + range->pages) {
+        most += range->owner ? ferry_vm_virtual_range_most(range->pages) : 0;
+        tables += range->owner ? ferry_vm_virtual_tables_most(range->pages) : 0;
+    }
+    // For all of them before the first one goes.
+    int result = ferry_vm_reserve(memory->sched, most + at_most_all(tables, &space->addresses));
+    for (uint64_t at = first; result == FERRY_OK && (range = next_within(space, at, end));) {
+        at = range->first + range->pages;
+        if (range->owner)
+            unmap(memory, range);
+    }
     return result;
 }
 
 int ferry_vm_virtual_unmap_all(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
-    int result = FERRY_OK;
+    int result = ferry_vm_reserve(memory->sched, ferry_vm_virtual_take_away_most(allocation));
     while (allocation->mappings && result == FERRY_OK)
-        result = ferry_vm_virtual_unmap(memory, allocation->mappings);
+        unmap(memory, allocation->mappings);
     return result;
 }
 
@@ -230,9 +254,7 @@ size_t ferry_vm_virtual_take_away_most(const struct ferry_vm_allocation *instanc
         most += ferry_vm_virtual_range_most(range->pages);
         tables += ferry_vm_virtual_tables_most(range->pages);
     }
-    // However many small ones there are, no more tables than all there are end with them.
-    size_t all = instance->mappings ? 2 * (size_t)ferry_vm_virtual_of(instance)->addresses.pool->pages : 0;
-    return most + (tables < all ? tables : all);
+    return most + (instance->mappings ? at_most_all(tables, &ferry_vm_virtual_of(instance)->addresses) : 0);
 }
 
 void ferry_vm_virtual_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
