@@ -193,6 +193,8 @@ void ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
 {
     struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     ferry_vm_iommu_arrive(memory, allocation);
+    if (allocation->renaming)
+        allocation->renaming->settled = true;
     // An aperture is never filled by operation (R47): the backing store is what the GPU sees.
     if (segment->aperture) {
         ferry_vm_map(memory, allocation);

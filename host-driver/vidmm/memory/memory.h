@@ -22,6 +22,7 @@ struct ferry_vm_renaming {
     uint32_t discards, peak;                // since the length was last looked at; most instances in use at one
     struct ferry_vm_allocation *before;     // the one that the lock under way has taken another one for
     bool added;                             // which was made for it
+    bool settled;                           // one was brought into a place since: the miniport knows of several
 };
 
 // An allocation; of one that is renamed, one instance of it.
@@ -84,6 +85,10 @@ struct ferry_vm_allocation {
 };
 static_assert(sizeof(struct ferry_vm_allocation) + sizeof(struct ferry_vm_block) <= 384, "bookkeeping an allocation");
 
+static inline uint32_t ferry_vm_instance_count(const struct ferry_vm_allocation *allocation)
+{
+    return allocation->renaming ? allocation->renaming->length : 1;
+}
 static inline uint64_t ferry_vm_bytes(const struct ferry_vm_allocation *allocation)
 {
     return (uint64_t)allocation->pages * PAGE_SIZE;
@@ -391,7 +396,6 @@ void ferry_vm_emit_place(struct ferry_vm_memory *memory, const struct ferry_vm_a
 // ---- renaming.c ----
 /// Another instance of its allocation holds the content.
 bool ferry_vm_parked(const struct ferry_vm_allocation *instance);
-uint32_t ferry_vm_instance_count(const struct ferry_vm_allocation *allocation);
 /// The instance that so many discards from now will take; 0 = the one that holds the content.
 struct ferry_vm_allocation *ferry_vm_instance(struct ferry_vm_allocation *allocation, uint32_t steps);
 /// The one whose subject has this number; NULL when it is gone.

@@ -22,11 +22,6 @@ bool ferry_vm_worthless(const struct ferry_vm_allocation *instance)
     return ferry_vm_parked(instance) && instance->renaming->before != instance;
 }
 
-uint32_t ferry_vm_instance_count(const struct ferry_vm_allocation *allocation)
-{
-    return allocation->renaming ? allocation->renaming->length : 1;
-}
-
 struct ferry_vm_allocation *ferry_vm_instance(struct ferry_vm_allocation *allocation, uint32_t steps)
 {
     const struct ferry_vm_renaming *renaming = allocation->renaming;
@@ -82,6 +77,17 @@ static bool reserve(struct ferry_vm_allocation *allocation)
     return true;
 }
 
+// Of what was never renamed after all: it is its own only instance again.
+static void end_record(struct ferry_vm_allocation *allocation)
+{
+    struct ferry_vm_renaming *renaming = allocation->renaming;
+    if (renaming->length > 1 || renaming->settled)
+        return;
+    free(renaming->instances);
+    free(renaming);
+    allocation->renaming = NULL;
+}
+
 int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     struct ferry_vm_allocation *added = calloc(1, sizeof(*added));
@@ -121,6 +127,7 @@ int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     if (result != FERRY_OK) {
         ferry_vm_pages_free(memory->core, added->backing);
         free(added);
+        end_record(allocation);
         return result;
     }
     struct ferry_vm_renaming *renaming = allocation->renaming;
@@ -184,7 +191,9 @@ int ferry_vm_instance_undo(struct ferry_vm_memory *memory, struct ferry_vm_alloc
     if (result != FERRY_OK)
         return result;
     ferry_vm_pages_free(memory->core, instance->backing);
+    struct ferry_vm_allocation *allocation = instance->renaming->instances[instance->renaming->current];
     forget(memory, instance);
+    end_record(allocation);
     return FERRY_OK;
 }
 

@@ -147,7 +147,7 @@ int ferry_vm_virtual_may_map(const struct ferry_vm_allocation *allocation)
 {
     if (!ferry_vm_virtual_of(allocation))
         return FERRY_ERROR_UNSUPPORTED;
-    return allocation->renaming ? FERRY_ERROR_BUSY : FERRY_OK;
+    return ferry_vm_instance_count(allocation) > 1 ? FERRY_ERROR_BUSY : FERRY_OK;
 }
 
 int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,

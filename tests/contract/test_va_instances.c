@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// What locks with Discard have made several instances of is mapped by a program only as long as it has one; and again
+// when it has one again. In driver model 2 of both miniports.
+#include "discards.h"
+#include "updates.h"
+
+struct renamed {
+    struct world *world;
+    D3DKMT_HANDLE allocation;
+    uint64_t reserved;
+};
+
+static struct renamed begin_renamed(void)
+{
+    struct world_options options = updates_options(64, 0);
+    struct renamed r = {.world = world_open(&options)};
+    assert_int_equal(ferry_vidmm_create_context(r.world->manager, r.world->device, HELD_NODE, &r.world->context, NULL),
+                     FERRY_OK);
+    r.world->knobs->by_place = true;
+    r.allocation = content(r.world, 4, 1);
+    r.reserved = reserve(r.world, BASE, 64);
+    return r;
+}
+
+#define MAPPED (BASE + 0x2000000)
+
+static int try_map(const struct renamed *r)
+{
+    struct ferry_vidmm_virtual range = {.size = sizeof(range), .address = MAPPED, .bytes = PAGES(4)};
+    return ferry_vidmm_map_virtual(r->world->manager, r->world->device, r->allocation, 0, false, &range);
+}
+
+static int try_update(const struct renamed *r)
+{
+    struct ferry_vidmm_updated updated;
+    const struct ferry_vidmm_update operation = mapping(r->reserved, 4, r->allocation, 0);
+    return ferry_vidmm_update_virtual(r->world->manager, r->world->context, &operation, 1, &updated);
+}
+
+// Both ways to map it lead to what it holds.
+static void is_mapped(const struct renamed *r, uint32_t seed)
+{
+    assert_int_equal(world_place(r->world, r->allocation).instances, 1);
+    assert_int_equal(try_map(r), FERRY_OK);
+    assert_int_equal(try_update(r), FERRY_OK);
+    D3DKMT_HANDLE result = content(r->world, 4, 99);
+    uint64_t at_result = map(r->world, result, BASE + 0x1000000, 4);
+    const uint64_t sources[] = {MAPPED, r->reserved};
+    for (unsigned i = 0; i < 2; i++) {
+        world_wait(r->world, copy(r->world, r->world->context, (const D3DKMT_HANDLE[2]){result, r->allocation},
+                                  at_result, sources[i] + PAGES(i), 64));
+        assert_int_equal(word_of(r->world, result, 0), world_word(seed, PAGES(i) / 4));
+    }
+}
+
+static void what_has_one_instance_again_is_mapped_again(void **state)
+{
+    (void)state;
+    struct renamed r = begin_renamed();
+    hold(r.world);
+    uint64_t fence = world_gpu_name(r.world, r.world->context, r.allocation, false);
+    discard(r.world, r.allocation, 2);
+    let_go(r.world, fence);
+    world_require(r.world, r.allocation);
+    assert_int_equal(world_place(r.world, r.allocation).instances, 2);
+    assert_int_equal(try_map(&r), FERRY_ERROR_BUSY);
+    assert_int_equal(try_update(&r), FERRY_ERROR_BUSY);
+    // The other one leaves for these.
+    D3DKMT_HANDLE others[8];
+    unsigned count = 0;
+    while (world_place(r.world, r.allocation).instances > 1 && count < 8)
+        others[count++] = content(r.world, 7, 3);
+    while (count-- > 0)
+        assert_int_equal(world_evict(r.world, others[count]), FERRY_OK);
+    is_mapped(&r, 2);
+    // And now no other one is made: it has addresses that were chosen.
+    hold(r.world);
+    world_gpu_name(r.world, r.world->context, r.allocation, false);
+    r.world->knobs->hold_turns = 3;
+    discard(r.world, r.allocation, 4);
+    assert_int_equal(world_statistics(r.world).discard_stalls, 1);
+    assert_int_equal(world_place(r.world, r.allocation).instances, 1);
+    world_close(r.world);
+}
+
+// Where there are no pages for another instance, it has one as before.
+static void what_no_other_instance_could_be_made_of_is_mapped(void **state)
+{
+    (void)state;
+    struct renamed r = begin_renamed();
+    hold(r.world);
+    world_gpu_name(r.world, r.world->context, r.allocation, false);
+    r.world->knobs->host_pages = 0;
+    assert_int_equal(try_discard(r.world, r.allocation, 0, 2), FERRY_ERROR_NO_HOST_MEMORY);
+    r.world->knobs->host_pages = -1;
+    r.world->knobs->hold_node = 0;
+    is_mapped(&r, 1);
+    world_close(r.world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_has_one_instance_again_is_mapped_again),
+        cmocka_unit_test(what_no_other_instance_could_be_made_of_is_mapped),
+    };
+    return WORLD_RUN(tests);
+}
