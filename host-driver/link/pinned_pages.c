@@ -24,11 +24,12 @@
 #define ENTRY_SHARED  0x2000000000000000ull // Of a file, or of several processes.
 #define ENTRY_FRAME   0x007fffffffffffffull
 
-/// A page that the device reaches; memory NULL = the slot is free.
+/// A page that the device reaches; memory NULL = the slot is free. One that the process has at several addresses has a
+/// slot for each: which of them is given up nobody tells, so all stay locked until the page is mapped for none.
 struct slot {
     uint64_t frame;
     unsigned char *memory;
-    uint32_t times; // It is mapped so many times.
+    uint32_t times; // It is mapped so many times, those of its other addresses not counted.
 };
 
 struct ferry_pinned_pages {
@@ -46,14 +47,34 @@ static size_t place_of(const struct ferry_pinned_pages *pages, uint64_t frame)
     return (size_t)(frame * 0x9e3779b97f4a7c15ull >> 20) & (pages->slots - 1);
 }
 
-/// The frame's slot, or the free one where it would stand.
-static struct slot *slot_of(const struct ferry_pinned_pages *pages, uint64_t frame)
+/// The first slot of the frame from that one on, or the free one where it would stand.
+static struct slot *slot_from(const struct ferry_pinned_pages *pages, size_t at, uint64_t frame)
 {
-    size_t at = place_of(pages, frame);
     while (pages->slot[at].memory != NULL && pages->slot[at].frame != frame) {
         at = (at + 1) & (pages->slots - 1);
     }
     return &pages->slot[at];
+}
+
+static struct slot *slot_of(const struct ferry_pinned_pages *pages, uint64_t frame)
+{
+    return slot_from(pages, place_of(pages, frame), frame);
+}
+
+/// The frame's next slot.
+static struct slot *slot_behind(const struct ferry_pinned_pages *pages, const struct slot *slot, uint64_t frame)
+{
+    return slot_from(pages, ((size_t)(slot - pages->slot) + 1) & (pages->slots - 1), frame);
+}
+
+/// The frame's slot with this address.
+static struct slot *slot_with(const struct ferry_pinned_pages *pages, uint64_t frame, const unsigned char *memory)
+{
+    struct slot *slot = slot_of(pages, frame);
+    while (slot->memory != NULL && slot->memory != memory) {
+        slot = slot_behind(pages, slot, frame);
+    }
+    return slot;
 }
 
 static bool make_room(struct ferry_pinned_pages *pages, size_t more)
@@ -73,7 +94,7 @@ static bool make_room(struct ferry_pinned_pages *pages, size_t more)
     }
     for (size_t n = 0; n < pages->slots; n++) {
         if (pages->slot[n].memory != NULL) {
-            *slot_of(&larger, pages->slot[n].frame) = pages->slot[n];
+            *slot_with(&larger, pages->slot[n].frame, pages->slot[n].memory) = pages->slot[n];
         }
     }
     free(pages->slot);
@@ -140,6 +161,22 @@ static int look_up(const struct ferry_pinned_pages *pages, const void *memory, s
         }
     }
     return FERRY_OK;
+}
+
+/// The process may have given the address up, and have other memory there, since the page was mapped from it.
+static bool is_there_still(const struct ferry_pinned_pages *pages, const struct slot *slot)
+{
+    uint64_t entry = 0;
+    const off_t at = (off_t)((uintptr_t)slot->memory / PAGE_BYTES * sizeof(entry));
+    return pread(pages->pagemap, &entry, sizeof(entry), at) == (ssize_t)sizeof(entry) && (entry & ENTRY_PRESENT) != 0 &&
+           (entry & ENTRY_FRAME) == slot->frame;
+}
+
+/// The page has one address.
+static bool is_alone(const struct ferry_pinned_pages *pages, uint64_t frame)
+{
+    const struct slot *slot = slot_of(pages, frame);
+    return slot->memory == NULL || slot_behind(pages, slot, frame)->memory == NULL;
 }
 
 // ---- Pages that follow each other -------------------------------------------------------------------------------
@@ -296,8 +333,9 @@ void ferry_pinned_destroy(struct ferry_pinned_pages *pages)
         return;
     }
     for (size_t n = 0; n < pages->slots; n++) {
-        if (pages->slot[n].memory != NULL) {
-            unlock(pages->slot[n].memory, 1);
+        struct slot *slot = &pages->slot[n];
+        if (slot->memory != NULL && (is_alone(pages, slot->frame) || is_there_still(pages, slot))) {
+            unlock(slot->memory, 1);
         }
     }
     drop_spare(pages);
@@ -348,9 +386,10 @@ int ferry_pinned_add(struct ferry_pinned_pages *pages, void *memory, size_t coun
     }
     for (size_t n = 0; n < count && error == FERRY_OK; n++) {
         const uint64_t frame = bus[n] & ENTRY_FRAME;
-        struct slot *slot = slot_of(pages, frame);
+        unsigned char *page = (unsigned char *)memory + n * PAGE_BYTES;
+        struct slot *slot = slot_with(pages, frame, page);
         if (slot->memory == NULL) {
-            *slot = (struct slot){.frame = frame, .memory = (unsigned char *)memory + n * PAGE_BYTES};
+            *slot = (struct slot){.frame = frame, .memory = page};
             pages->used++;
         }
         slot->times++;
@@ -362,12 +401,37 @@ int ferry_pinned_add(struct ferry_pinned_pages *pages, void *memory, size_t coun
     return error;
 }
 
+/// Of a page with several addresses: once less. They go when the last one does.
+static void remove_one_of_several(struct ferry_pinned_pages *pages, uint64_t frame)
+{
+    struct slot *slot = slot_of(pages, frame);
+    while (slot->times == 0) {
+        slot = slot_behind(pages, slot, frame);
+    }
+    slot->times--;
+    for (slot = slot_of(pages, frame); slot->memory != NULL; slot = slot_behind(pages, slot, frame)) {
+        if (slot->times != 0) {
+            return;
+        }
+    }
+    while ((slot = slot_of(pages, frame))->memory != NULL) {
+        if (is_there_still(pages, slot)) {
+            unlock(slot->memory, 1);
+        }
+        free_slot(pages, slot);
+    }
+}
+
 void ferry_pinned_remove(struct ferry_pinned_pages *pages, const uint64_t *bus, size_t count)
 {
     unsigned char *first = NULL;
     size_t run = 0;
     for (size_t n = 0; n < count && pages->used != 0; n++) {
         struct slot *slot = slot_of(pages, bus[n] / PAGE_BYTES);
+        if (!is_alone(pages, bus[n] / PAGE_BYTES)) {
+            remove_one_of_several(pages, bus[n] / PAGE_BYTES);
+            continue;
+        }
         if (slot->memory == NULL || --slot->times != 0) {
             continue;
         }
@@ -387,7 +451,13 @@ void ferry_pinned_remove(struct ferry_pinned_pages *pages, const uint64_t *bus, 
 
 const void *ferry_pinned_find(const struct ferry_pinned_pages *pages, uint64_t bus)
 {
-    const struct slot *slot = pages->used == 0 ? NULL : slot_of(pages, bus / PAGE_BYTES);
+    const uint64_t frame = bus / PAGE_BYTES;
+    const struct slot *slot = pages->used == 0 ? NULL : slot_of(pages, frame);
+    if (slot != NULL && slot->memory != NULL && !is_alone(pages, frame)) {
+        while (slot->memory != NULL && !is_there_still(pages, slot)) {
+            slot = slot_behind(pages, slot, frame);
+        }
+    }
     return slot == NULL || slot->memory == NULL ? NULL : slot->memory + bus % PAGE_BYTES;
 }
 

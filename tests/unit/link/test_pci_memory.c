@@ -89,6 +89,52 @@ static void what_the_device_reaches_stays_locked(void **state)
     free(all);
 }
 
+// A file that is mapped twice: pages have two addresses. The device reaches each as long as one of the two is mapped,
+// and when that is over both are unlocked; but not what stands at one of them by then.
+static void a_page_at_two_addresses_stays_locked_at_both(void **state)
+{
+    (void)state;
+    enum { COUNT = 4 };
+    for (unsigned way = 0; way < 4; way++) {
+        const bool gone = (way & 1) != 0, first = (way & 2) == 0;
+        struct ferry_link *link = open_good();
+        uint64_t bus[COUNT], other[COUNT], next[COUNT];
+        unsigned char *all = pages_of(2 * COUNT + 16);
+        // Not where a large page begins, whose pages follow each other.
+        unsigned char *one = all + ((uintptr_t)all / PAGE_BYTES % 512 < 16 ? 16 * PAGE_BYTES : 0);
+        unsigned char *two = one + COUNT * PAGE_BYTES;
+        watched = one;
+        unlocked = 0;
+        seen_twice = (uintptr_t)two / PAGE_BYTES;
+        twice = COUNT;
+        assert_int_equal(link->operations->dma_map(link, first ? one : two, COUNT, 0, bus), FERRY_OK);
+        assert_int_equal(link->operations->dma_map(link, first ? two : one, COUNT, 0, other), FERRY_OK);
+        assert_memory_equal(other, bus, sizeof(bus));
+        link->operations->dma_unmap(link, other, COUNT);
+        assert_int_equal(unlocked, 0);
+        assert_non_null(link->operations->dma_find(link, bus[2]));
+        if (gone) {
+            // The second is given up, and other memory stands there, which the device reaches.
+            twice = 0;
+            assert_int_equal(link->operations->dma_map(link, two, COUNT, 0, next), FERRY_OK);
+            assert_int_not_equal(next[2], bus[2]);
+            assert_ptr_equal(link->operations->dma_find(link, bus[2] + 9), one + 2 * PAGE_BYTES + 9);
+            assert_ptr_equal(link->operations->dma_find(link, next[2] + 9), two + 2 * PAGE_BYTES + 9);
+        }
+        link->operations->dma_unmap(link, bus, COUNT);
+        assert_int_equal(unlocked, gone ? 0x0f : 0xff);
+        assert_null(link->operations->dma_find(link, bus[2]));
+        if (gone) {
+            link->operations->dma_unmap(link, next, COUNT);
+            assert_int_equal(unlocked, 0xff);
+        }
+        twice = 0;
+        watched = NULL;
+        link->operations->close(link);
+        free(all);
+    }
+}
+
 static void many_pages_come_and_go(void **state)
 {
     (void)state;
@@ -166,11 +212,9 @@ static void writes_to_watched_pages_end_a_wait(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(the_device_is_told_where_memory_is),
-        CASE(what_the_device_reaches_stays_locked),
-        CASE(many_pages_come_and_go),
-        CASE(pages_that_follow_each_other_are_found),
-        CASE(writes_to_watched_pages_end_a_wait),
+        CASE(the_device_is_told_where_memory_is),           CASE(what_the_device_reaches_stays_locked),
+        CASE(a_page_at_two_addresses_stays_locked_at_both), CASE(many_pages_come_and_go),
+        CASE(pages_that_follow_each_other_are_found),       CASE(writes_to_watched_pages_end_a_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
