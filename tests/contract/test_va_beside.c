@@ -95,6 +95,24 @@ static void what_an_update_maps_comes_in_for_who_needs_it_elsewhere(void **state
     world_close(b.world);
 }
 
+// Nor where nothing else leads to it.
+static void what_only_an_update_maps_comes_in_for_who_names_it_elsewhere(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE wanted = world_create(b.world, PAGES(4), CPU);
+    world_write(b.world, wanted, 3);
+    hold(&b);
+    struct ferry_vidmm_update change = mapping(b.x, 4, wanted, 0);
+    update(b.world, b.slow, &change, 1);
+    world_require(b.world, wanted);
+    uint64_t fence = world_gpu_name(b.world, b.quick, wanted, false);
+    assert_int_equal(ferry_vidmm_wait(b.world->manager, b.quick, fence), FERRY_OK);
+    assert_false(is_over(b.world, b.slow, b.held));
+    slow_reads(&b, wanted, b.x + PAGES(2), world_word(3, PAGES(2) / 4));
+    world_close(b.world);
+}
+
 // What an update unmaps leaves and comes back meanwhile, for what it is mapped at besides.
 static void what_an_update_unmaps_leaves_and_comes_back(void **state)
 {
@@ -495,6 +513,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_stays_mapped_is_there_all_the_time),
         cmocka_unit_test(what_an_update_maps_comes_in_for_who_needs_it_elsewhere),
+        cmocka_unit_test(what_only_an_update_maps_comes_in_for_who_names_it_elsewhere),
         cmocka_unit_test(what_an_update_unmaps_leaves_and_comes_back),
         cmocka_unit_test(what_is_left_of_a_mapping_stands_behind_nothing),
         cmocka_unit_test(the_place_of_what_an_update_unmaps_is_anothers),

@@ -98,11 +98,35 @@ static void what_no_other_instance_could_be_made_of_is_mapped(void **state)
     world_close(r.world);
 }
 
+// The range that each instance has one of is the whole of it, to be written, and the only one.
+static void an_address_for_each_instance_is_of_all_of_it_and_one(void **state)
+{
+    (void)state;
+    struct renamed r = begin_renamed();
+    struct ferry_vidmm_virtual range = {
+        .size = sizeof(range), .address = MAPPED, .bytes = PAGES(3), .each_instance = true};
+    uint64_t own = 1;
+#define TRY(read_only) ferry_vidmm_map_virtual(r.world->manager, r.world->device, r.allocation, 0, read_only, &range)
+    assert_int_equal(TRY(false), FERRY_ERROR_ARGUMENT);
+    range.bytes = PAGES(4);
+    assert_int_equal(TRY(true), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_vidmm_own_address(r.world->manager, r.allocation, &own), FERRY_OK);
+    assert_int_equal(own, 0);
+    assert_int_equal(TRY(false), FERRY_OK);
+    assert_int_equal(ferry_vidmm_own_address(r.world->manager, r.allocation, &own), FERRY_OK);
+    assert_int_equal(own, MAPPED);
+    range.address = MAPPED + 0x100000;
+    assert_int_equal(TRY(false), FERRY_ERROR_ARGUMENT);
+#undef TRY
+    world_close(r.world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_has_one_instance_again_is_mapped_again),
         cmocka_unit_test(what_no_other_instance_could_be_made_of_is_mapped),
+        cmocka_unit_test(an_address_for_each_instance_is_of_all_of_it_and_one),
     };
     return WORLD_RUN(tests);
 }

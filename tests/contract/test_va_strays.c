@@ -75,11 +75,34 @@ static void a_table_that_a_job_has_been_led_to_becomes_anothers(void **state)
     close_strayed(s.world);
 }
 
+// A job that is submitted behind it waits for the entries to be taken away, though it waits for nothing else of what it
+// names.
+static void what_is_freed_is_not_found_by_jobs_behind_it(void **state)
+{
+    (void)state;
+    struct strays s = begin_strays(64);
+    D3DKMT_HANDLE old = content(s.world, 4, 3);
+    uint64_t at = map(s.world, old, BASE + 0x400000, 4), completed = 0;
+    assert_int_equal(found(&s, old, at), world_word(3, 0));
+    turns(s.world, 20);
+    s.world->knobs->hold_paging = true;
+    assert_int_equal(ferry_vidmm_free_virtual(s.world->manager, s.world->device, at, PAGES(4)), FERRY_OK);
+    uint64_t fence = copy(s.world, s.context, (const D3DKMT_HANDLE[2]){s.result, old}, s.at_result, at + PAGES(1), 64);
+    turns(s.world, 20);
+    assert_int_equal(ferry_vidmm_completed(s.world->manager, s.context, &completed), FERRY_OK);
+    assert_true(completed < fence);
+    s.world->knobs->hold_paging = false;
+    ferry_vidmm_wait(s.world->manager, s.context, fence);
+    assert_int_equal(word_of(s.world, s.result, 0), world_word(3, 0));
+    close_strayed(s.world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_large_page_comes_where_a_job_has_found_nothing),
         cmocka_unit_test(a_table_that_a_job_has_been_led_to_becomes_anothers),
+        cmocka_unit_test(what_is_freed_is_not_found_by_jobs_behind_it),
     };
     return WORLD_RUN(tests);
 }
