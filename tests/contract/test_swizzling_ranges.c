@@ -214,6 +214,33 @@ static void hidden_or_in_several_instances_it_leaves_too(void **state)
     world_close(world);
 }
 
+// Which it never had where there was no memory for another one.
+static void what_no_other_instance_could_be_made_of_is_shown(void **state)
+{
+    (void)state;
+    struct tiled tiled;
+    void *address;
+    struct world *world = tiled_world();
+    assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, 1, &world->context, NULL), FERRY_OK);
+    tiled_create(world, &tiled, &tiled_two_levels, CPU);
+    world->knobs->by_place = true;
+    world->knobs->hold_node = 1;
+    uint64_t fence = world_gpu_name(world, world->context, tiled.allocation, false);
+    world->knobs->host_pages = 0;
+    assert_int_equal(ferry_vidmm_lock(world->manager, tiled.allocation, D3DDDI_LOCK_DISCARD, &address),
+                     FERRY_ERROR_NO_HOST_MEMORY);
+    world->knobs->host_pages = -1;
+    world->knobs->hold_node = 0;
+    world_wait(world, fence);
+    assert_int_equal(world_place(world, tiled.allocation).instances, 1);
+    assert_int_equal(tiled_try_lock(world, &tiled, 1, D3DDDI_LOCK_DO_NOT_EVICT), FERRY_OK);
+    tiled_write_some(world, &tiled);
+    tiled_check_all(world, &tiled);
+    assert_int_equal(spy_kinds(SPY_ACQUIRE), 1);
+    tiled_drop(world, &tiled);
+    world_close(world);
+}
+
 static void a_wrong_answer_stops_the_manager_by_name(void **state)
 {
     static const struct {
@@ -263,6 +290,7 @@ int main(void)
         cmocka_unit_test(what_leaves_its_place_is_released_first),
         cmocka_unit_test(where_no_range_can_be_had_it_leaves_video_memory_in_rows),
         cmocka_unit_test(hidden_or_in_several_instances_it_leaves_too),
+        cmocka_unit_test(what_no_other_instance_could_be_made_of_is_shown),
         cmocka_unit_test(a_wrong_answer_stops_the_manager_by_name),
     };
     return WORLD_RUN(tests);
