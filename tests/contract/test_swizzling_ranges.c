@@ -241,6 +241,23 @@ static void what_no_other_instance_could_be_made_of_is_shown(void **state)
     world_close(world);
 }
 
+// An overlay keeps its place though no range shows it.
+static void R150_an_overlay_that_no_range_shows_stays(void **state)
+{
+    (void)state;
+    struct tiled tiled;
+    struct world *world = tiled_world();
+    tiled_create(world, &tiled, &tiled_two_levels, CPU | DXGK_ALLOC_FLAG_OVERLAY);
+    uint64_t was = world_place(world, tiled.allocation).offset;
+    world->knobs->range_status = STATUS_GRAPHICS_UNSWIZZLING_APERTURE_UNSUPPORTED;
+    assert_int_equal(tiled_try_lock(world, &tiled, 0, 0), FERRY_ERROR_NOT_AVAILABLE);
+    world->knobs->range_status = 0;
+    assert_int_equal(world_place(world, tiled.allocation).segment, machine_local_segment);
+    assert_int_equal(world_place(world, tiled.allocation).offset, was);
+    tiled_drop(world, &tiled);
+    world_close(world);
+}
+
 static void a_wrong_answer_stops_the_manager_by_name(void **state)
 {
     static const struct {
@@ -291,6 +308,7 @@ int main(void)
         cmocka_unit_test(where_no_range_can_be_had_it_leaves_video_memory_in_rows),
         cmocka_unit_test(hidden_or_in_several_instances_it_leaves_too),
         cmocka_unit_test(what_no_other_instance_could_be_made_of_is_shown),
+        cmocka_unit_test(R150_an_overlay_that_no_range_shows_stays),
         cmocka_unit_test(a_wrong_answer_stops_the_manager_by_name),
     };
     return WORLD_RUN(tests);
