@@ -172,6 +172,27 @@ void Machine::port_outputs(unsigned port, Memory &memory)
         progress_at = cycle;
 }
 
+// What the engine tells the counters in this cycle, against what its ports show.
+static void check_counts(Machine &machine)
+{
+    const Vengine_under_test *top = machine.top.get();
+    const bool writes[2] = {(bool)top->m_axi_local_wvalid, (bool)top->m_axi_host_wvalid};
+    const bool wrote[2] = {writes[0] && top->m_axi_local_wready, writes[1] && top->m_axi_host_wready};
+    const bool read[2] = {top->m_axi_local_rvalid && top->m_axi_local_rready,
+                          top->m_axi_host_rvalid && top->m_axi_host_rready};
+    if (top->count_local_write_beat != wrote[0] || top->count_host_write_beat != wrote[1])
+        machine.error("a beat written is not counted, or another is");
+    if (top->count_stall_write != ((writes[0] && !wrote[0]) || (writes[1] && !wrote[1])))
+        machine.error("STALL_WRITE does not count the cycles in which a beat is not taken");
+    // Of what came on the ports, beats of page tables and of reads that were given up on are not the engine's.
+    const bool counted[2] = {(bool)top->count_local_read_beat, (bool)top->count_host_read_beat};
+    // Once memory is given up on, its reads end without it.
+    if (!top->stuck && ((counted[0] && !read[0]) || (counted[1] && !read[1])))
+        machine.error("a beat is counted that was not read");
+    if (top->count_stall_read != (top->busy_read && !counted[0] && !counted[1] && !writes[0] && !writes[1]))
+        machine.error("STALL_READ does not count the cycles in which only data is awaited");
+}
+
 void Machine::step()
 {
     port_inputs(0, local);
@@ -234,6 +255,8 @@ void Machine::step()
         lists.push_back({cycle + 1 + random.below(1 + timing.stall_percent / 10), top->list_address});
     if (top->map_list_valid && top->map_list_ready)
         map_lists.push_back({cycle + 1, top->map_list_address});
+    if (!top->rst)
+        check_counts(*this);
     window_done = top->window_result_valid;
     if (window_done) {
         last_window_result = (uint64_t)top->window_result_page << 12;
