@@ -16,6 +16,8 @@ module fabric_under_test (
     input  wire [2:0]   r_ready,
     output wire [63:0]  r_data,
     output wire         r_last,
+    output wire [1:0]   r_response,
+    output wire [7:0]   r_fault,
     output wire [1:0]   m_arid,
     output wire [15:0]  m_araddr,
     output wire [7:0]   m_arlen,
@@ -25,6 +27,8 @@ module fabric_under_test (
     input  wire [1:0]   m_rid,
     input  wire [63:0]  m_rdata,
     input  wire         m_rlast,
+    input  wire [1:0]   m_rresponse,
+    input  wire [7:0]   m_rfault,
     input  wire         m_rvalid,
     output wire         m_rready,
 
@@ -39,6 +43,7 @@ module fabric_under_test (
     input  wire [2:0]   w_last,
     output wire [2:0]   b_valid,
     input  wire [2:0]   b_ready,
+    output wire [1:0]   b_response,
     output wire [1:0]   m_awid,
     output wire [15:0]  m_awaddr,
     output wire [7:0]   m_awlen,
@@ -50,6 +55,7 @@ module fabric_under_test (
     output wire         m_wvalid,
     input  wire         m_wready,
     input  wire [1:0]   m_bid,
+    input  wire [1:0]   m_bresponse,
     input  wire         m_bvalid,
     output wire         m_bready,
 
@@ -92,16 +98,17 @@ module fabric_under_test (
     wire [A-1:0] m_ar, m_aw;
     wire [W-1:0] m_w;
     wire [R-1:0] s_r, m_r;
-    wire [1:0]   unused_bresp;
     assign m_araddr = m_ar[15:0];
     assign m_arlen = m_ar[`FERRY_AXI_A_LENGTH_RANGE];
     assign m_arnosnoop = m_ar[`FERRY_AXI_A_NO_SNOOP_RANGE];
     assign m_r[`FERRY_AXI_R_DATA_RANGE] = m_rdata;
-    assign m_r[`FERRY_AXI_R_RESPONSE_RANGE] = 2'd0;
-    assign m_r[`FERRY_AXI_R_FAULT_RANGE] = 8'd0;
+    assign m_r[`FERRY_AXI_R_RESPONSE_RANGE] = m_rresponse;
+    assign m_r[`FERRY_AXI_R_FAULT_RANGE] = m_rfault;
     assign m_r[`FERRY_AXI_R_LAST_RANGE] = m_rlast;
     assign r_data = s_r[`FERRY_AXI_R_DATA_RANGE];
     assign r_last = s_r[`FERRY_AXI_R_LAST_RANGE];
+    assign r_response = s_r[`FERRY_AXI_R_RESPONSE_RANGE];
+    assign r_fault = s_r[`FERRY_AXI_R_FAULT_RANGE];
     assign m_awaddr = m_aw[15:0];
     assign m_awlen = m_aw[`FERRY_AXI_A_LENGTH_RANGE];
     assign m_awtag = m_aw[`FERRY_AXI_A_TAG_RANGE];
@@ -117,11 +124,11 @@ module fabric_under_test (
 
     ferry_axi_write_mux #(.PORTS(3)) write_mux (
         .clk(clk), .rst(rst), .s_axi_aw(s_aw), .s_axi_awvalid(aw_valid), .s_axi_awready(aw_ready),
-        .s_axi_w(s_w), .s_axi_wvalid(w_valid), .s_axi_wready(w_ready), .s_axi_bresp(unused_bresp),
+        .s_axi_w(s_w), .s_axi_wvalid(w_valid), .s_axi_wready(w_ready), .s_axi_bresp(b_response),
         .s_axi_bvalid(b_valid), .s_axi_bready(b_ready),
         .m_axi_awid(m_awid), .m_axi_aw(m_aw), .m_axi_awvalid(m_awvalid), .m_axi_awready(m_awready),
         .m_axi_w(m_w), .m_axi_wvalid(m_wvalid), .m_axi_wready(m_wready), .m_axi_bid(m_bid),
-        .m_axi_bresp(2'd0), .m_axi_bvalid(m_bvalid), .m_axi_bready(m_bready)
+        .m_axi_bresp(m_bresponse), .m_axi_bvalid(m_bvalid), .m_axi_bready(m_bready)
     );
 
     wire        middle_valid, middle_ready, end_valid, end_ready;
@@ -140,7 +147,7 @@ module fabric_under_test (
         .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data)
     );
 
-    wire unused = &{1'b0, m_ar, m_aw, m_w, s_r, unused_bresp};
+    wire unused = &{1'b0, m_ar, m_aw, m_w};
 endmodule
 
 `default_nettype wire
