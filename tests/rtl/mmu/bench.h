@@ -45,7 +45,8 @@ struct Bench {
     unsigned stall = 0; // percent
     // A memory that takes no address and gives no further beat.
     bool dead[2] = {};
-    uint64_t dropped = 0; // the last cycle in which jobs were dropped
+    unsigned error_response = 2; // SLVERR; 3 is DECERR.
+    uint64_t dropped = 0;        // the last cycle in which jobs were dropped
     std::deque<Burst> bursts[2];
     std::string wrong;
     uint64_t reads = 0, beats = 0, misses = 0;
@@ -125,6 +126,26 @@ struct Bench {
 
     void ask(unsigned side, const Request &request) { sides[side] = {true, false, request, now, 0, {}}; }
 
+    // A reset, of the memories too, which take nothing meanwhile: nobody is owed anything.
+    void reset()
+    {
+        dead[0] = dead[1] = true;
+        for (int memory = 0; memory < 2; memory++) {
+            bursts[memory].clear();
+            shown[memory] = held[memory] = false;
+        }
+        for (Side &side : sides)
+            side = {};
+        for (Root &root : tables.roots)
+            root = {};
+        forgetting = false;
+        top->forget_valid = top->root_valid = top->drop = 0;
+        top->rst = 1;
+        for (int i = 0; i < 3; i++)
+            step();
+        top->rst = dead[0] = dead[1] = 0;
+    }
+
     // The answer, in how many cycles behind the one in which it was first asked for.
     Answer get(unsigned side, const Request &request, uint64_t *cycles = nullptr)
     {
@@ -156,7 +177,7 @@ struct Bench {
         }
         (memory ? top->host_rvalid : top->local_rvalid) = there;
         (memory ? top->host_rdata : top->local_rdata) = data;
-        (memory ? top->host_rresp : top->local_rresp) = error ? 2 : 0;
+        (memory ? top->host_rresp : top->local_rresp) = error ? error_response : 0;
         (memory ? top->host_rlast : top->local_rlast) = last;
         (memory ? top->host_arready : top->local_arready) = !dead[memory] && free();
     }
@@ -224,7 +245,12 @@ struct Bench {
         top->eval();
         bool root_taken = top->root_ready;
         forgot = top->forget_valid && top->forget_ready;
+        const bool owes = top->local_arvalid || top->host_arvalid || !bursts[0].empty() || !bursts[1].empty();
         if (!top->rst) {
+            const bool moved = (top->local_arvalid && top->local_arready) || (top->host_arvalid && top->host_arready) ||
+                               (top->local_rvalid && top->local_rready) || (top->host_rvalid && top->host_rready);
+            if (top->owed != owed_before || top->moves != moved)
+                complain("what memory owes is not shown as it is");
             if ((top->read && !top->walking) || (top->walking && top->lookup_valid == 0))
                 complain("walks are not shown as they are");
             misses += top->missed;
@@ -238,6 +264,7 @@ struct Bench {
                 if (top->answer_valid >> side & 1)
                     answer(side);
         }
+        owed_before = owes && !top->rst;
         for (int side = 0; side < 2; side++)
             stopped[side] = (forgot || stopped[side]) && sides[side].valid && !top->rst;
         if (forgot)
@@ -259,7 +286,7 @@ struct Bench {
     std::unordered_map<uint64_t, bool> *snoops = nullptr;
 
   private:
-    bool shown[2] = {}, held[2] = {}, held_no_snoop[2] = {}, stopped[2] = {};
+    bool shown[2] = {}, held[2] = {}, held_no_snoop[2] = {}, stopped[2] = {}, owed_before = false;
     uint64_t held_address[2] = {};
     unsigned held_length[2] = {};
 

@@ -18,6 +18,8 @@ inline std::string faults_of_an_entry()
     for (unsigned bit = 0; bit < 64; bit++)
         if ((bit > 6 && bit < 12) || bit > 51)
             bench.right_with(VALID | LEAF | page | 1ull << bit, FERRY_FAULT_KIND_TABLE_ENTRY);
+    // Nor is it asked where an entry leads that breaks a rule.
+    bench.right_with(VALID | LEAF | page | 1ull << 51 | 1 << 7, FERRY_FAULT_KIND_TABLE_ENTRY);
     // Video memory ends; bits above it are not dropped.
     bench.right_with(VALID | LEAF | (LOCAL_BYTES - PAGE), FERRY_FAULT_KIND_NONE);
     for (unsigned bit = 26; bit < 52; bit++)
@@ -89,9 +91,16 @@ inline std::string faults_of_a_walk()
         is(FERRY_FAULT_KIND_NONE);
         entry = good & ~VALID;
         is(FERRY_FAULT_KIND_PAGE_ABSENT);
+        // An error, be it of memory or of its bus, whatever comes with it.
         bench.tables.local.bad[place] = true;
-        entry = good;
-        is(FERRY_FAULT_KIND_TABLE_ERROR);
+        for (unsigned response : {2u, 3u}) {
+            bench.error_response = response;
+            const uint64_t entries[] = {good, good & ~VALID, good | 1 << 7, good | 1ull << 51};
+            for (uint64_t with : entries) {
+                entry = with;
+                is(FERRY_FAULT_KIND_TABLE_ERROR);
+            }
+        }
         bench.tables.local.bad.clear();
         for (unsigned bit = 7; bit < 12; bit++) {
             entry = good | 1ull << bit;
@@ -114,6 +123,8 @@ inline std::string faults_of_a_walk()
         is(FERRY_FAULT_KIND_TABLE_RANGE);
         entry = VALID | 1ull << 51;
         is(FERRY_FAULT_KIND_TABLE_RANGE);
+        entry = VALID | GROUP | 1ull << 51;
+        is(FERRY_FAULT_KIND_TABLE_ENTRY);
         // A table that is its own: the walk ends where a page must be.
         entry = VALID | tables[height];
         bench.forget(FERRY_FORGET_SCOPE_ALL);
@@ -139,5 +150,6 @@ inline std::string faults_of_a_walk()
     bench.set_root(3, {true, false, false, 1, LOCAL_BYTES});
     bench.forget(FERRY_FORGET_SCOPE_SPACE, 3);
     bench.right({3, bench.address});
+    bench.right({3, bench.address | 1ull << 40});
     return bench.wrong;
 }

@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "bursts_of_tables.h"
 #include "dropped_requests.h"
 #include "faults_of_tables.h"
+#include "forgotten_tables.h"
 #include "protected_tables.h"
 #include "record_tables.h"
 #include "simple_tables.h"
@@ -175,43 +177,6 @@ std::string rights_that_grow()
     bench.right({3, bench.address, true, true});
     bench.right({3, bench.address, false, false});
     return bench.wrong;
-}
-
-// A scope forgets what it names and nothing else: pages in the same 64 KiB, 2 MiB, elsewhere, and of another space.
-std::string scopes()
-{
-    for (unsigned scope = 0; scope < 4; scope++) {
-        Simple bench(4);
-        bench.set_root(4, bench.tables.roots[3]);
-        uint64_t near = bench.address ^ 0x3000, table = bench.address ^ 0x100000, far = bench.address + 0x200000;
-        bench.tables.local.words[entry_at(MIDDLE, 1, far)] = VALID | OTHER;
-        bench.tables.local.words[entry_at(OTHER, 0, far)] = VALID | LEAF | 0x5000;
-        for (uint64_t address : {bench.address, near, table})
-            bench.lowest(address) = VALID | LEAF | 0x6000;
-        struct {
-            unsigned space;
-            uint64_t address;
-            unsigned narrowest; // the widest scope that leaves it alone is the one below
-        } pages[] = {{3, bench.address, 0}, {3, near, 0},          {3, table, 1},
-                     {3, far, 2},           {4, bench.address, 3}, {4, far, 3}};
-        for (int twice = 0; twice < 2; twice++)
-            for (auto &page : pages)
-                bench.right({page.space, page.address});
-        bench.forget(scope, 3, bench.address);
-        for (auto &page : pages) {
-            uint64_t before = bench.reads;
-            bench.right({page.space, page.address});
-            bool read = bench.reads != before;
-            // Pages of one line are read together.
-            bool with_another = page.address == near && (near ^ bench.address) < 0x8000;
-            if (read != (page.narrowest <= scope) && !(with_another && !read))
-                return "scope " + std::to_string(scope) + ": space " + std::to_string(page.space) + " " +
-                       std::to_string(page.address) + (read ? " was" : " was not") + " forgotten";
-        }
-        if (!bench.wrong.empty())
-            return bench.wrong;
-    }
-    return "";
 }
 
 // In each cycle of two walks: the entry changes, then it is forgotten. What is answered from then on is new. The last
@@ -487,12 +452,17 @@ int main(int argc, char **argv)
                  {"page_tables_rights_that_grow", rights_that_grow},
                  {"page_tables_scopes", scopes},
                  {"page_tables_forgetting_in_each_cycle", forgetting_in_each_cycle},
+                 {"page_tables_cleared_amid_forgetting", cleared_amid_forgetting},
                  {"page_tables_dropped_in_each_cycle", [] { return dropped_in_each_cycle(seed); }},
                  {"page_tables_walks_end_beside_a_stream_of_forgetting", walks_end_beside_a_stream_of_forgetting},
                  {"page_tables_sides_beside_each_other", sides_beside_each_other},
                  {"page_tables_what_was_just_read", what_was_just_read},
+                 {"page_tables_the_rest_of_a_line", the_rest_of_a_line},
+                 {"page_tables_a_reset_in_each_cycle", a_reset_in_each_cycle},
                  {"page_tables_what_it_costs", what_it_costs},
                  {"page_tables_every_line_has_its_place", every_line_has_its_place},
+                 {"page_tables_new_lines_displace_old_ones", new_lines_displace_old_ones},
+                 {"page_tables_behind_what_is_no_page", behind_what_is_no_page},
                  {"page_tables_random", random_tables},
                  {"page_tables_random_drops", random_drops}};
     unsigned failed = 0, passed = 0;

@@ -46,6 +46,8 @@ module page_tables_under_test #(
     output wire        read,
     output wire        walking,
     output wire        forgets,
+    output wire        owed,
+    output wire        moves,
     input  wire [26:0] local_limit,
     input  wire [26:0] protect_base,
     input  wire [26:0] protect_limit,
@@ -72,8 +74,6 @@ module page_tables_under_test #(
     wire [`FERRY_PAGE_BITS-1:0] answer;
     wire [`FERRY_AXI_A_BITS-1:0] local_ar;
     wire [`FERRY_AXI_A_BITS-1:0] host_ar;
-
-    wire owed, moves;
 
     ferry_page_tables #(.HOST_TABLES(HOST_TABLES)) unit (
         .clk(clk), .rst(rst), .clear(clear), .drop(drop), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space),
@@ -102,7 +102,7 @@ module page_tables_under_test #(
     assign host_arlen = host_ar[`FERRY_AXI_A_LENGTH_RANGE];
     assign host_arnosnoop = host_ar[`FERRY_AXI_A_NO_SNOOP_RANGE];
 
-    wire unused = &{1'b0, owed, moves, local_ar, host_ar};
+    wire unused = &{1'b0, local_ar, host_ar};
 endmodule
 
 `default_nettype wire
