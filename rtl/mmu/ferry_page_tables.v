@@ -421,7 +421,7 @@ module ferry_page_tables #(
         if (rst || (forgetting && !stays[1])) begin
             state1_reg <= S_IDLE;
         end
-        fresh_reg <= (fresh_reg & ~begins) | (steps & ~begins) | (begins & {2{!use_area}});
+        fresh_reg <= (fresh_reg | steps) & ~begins;
         again_reg <= (again_reg & ~ends) | (ends & ~answer_valid);
         if (begins[0] || (steps[0] && found0_reg[`FERRY_MAPPING_PROTECTED_RANGE])) begin
             seen0_reg <= 64'd0;

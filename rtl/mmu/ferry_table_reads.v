@@ -118,12 +118,13 @@ module ferry_table_reads #(
         end
         busy_reg <= (busy_reg & ~({beat_side, !beat_side} & {2{ends}})) | goes;
         busy_host_reg <= (busy_host_reg & ~goes) | (goes & {2{asked_host}});
-        // Behind the other side's burst if there is one, whose end makes this the first.
+        // Behind the other side's burst if there is one, whose end makes this the first. In a cycle in which a side's burst ends it is
+        // the other one that asks.
         if ((ends && !from_host) || (taken && !asked_host && !other_there)) begin
-            first_side_reg[0] <= ends && !from_host ? !beat_side : asked_side;
+            first_side_reg[0] <= ends ? !beat_side : asked_side;
         end
         if ((ends && from_host) || (taken && asked_host && !other_there)) begin
-            first_side_reg[1] <= ends && from_host ? !beat_side : asked_side;
+            first_side_reg[1] <= ends ? !beat_side : asked_side;
         end
         if (rst) begin
             held_reg <= 1'b0;
