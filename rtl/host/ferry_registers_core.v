@@ -329,7 +329,7 @@ module ferry_registers_core (
     wire [31:0] live_engine_fault_entry_low = fault_entry[31:0];
     wire [31:0] live_engine_fault_entry_high = fault_entry[63:32];
     wire [31:0] live_engine_state = {28'd0, jobs_queued_urgent != jobs_retired_urgent,
-        jobs_queued != jobs_retired, stuck, resetting || resetting_reg};
+        jobs_queued != jobs_retired, stuck, resetting};
     wire [31:0] live_mmu_fault = {3'd0, update_fault[`FERRY_UPDATE_FAULT_INDEX_RANGE], 15'd0,
         update_fault[`FERRY_UPDATE_FAULT_VALID_RANGE]};
     wire [31:0] live_mmu_fault_entry_low = update_entry[31:0];
