@@ -282,6 +282,51 @@ std::string bad_map_entries(uint64_t seed)
     return "";
 }
 
+// A reset in each cycle of a change that meets a bad entry or none: nothing is told of it, and the next change is
+// whole.
+std::string reset_amid_a_change(uint64_t seed)
+{
+    for (unsigned when = 0; when < 40; when++) {
+        Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+        std::vector<uint64_t> pages;
+        for (unsigned i = 0; i < 8; i++)
+            pages.push_back(HOST_BASE + 4096 * (i + 1));
+        const std::string where = "cycle " + std::to_string(when / 2) + ": ";
+        auto change = [&] {
+            machine.put_list(0xc000, pages);
+            machine.top->update_count = (uint32_t)pages.size();
+            machine.top->update_list = 0xc000;
+            machine.top->update_valid = 1;
+            machine.step();
+            machine.top->update_valid = 0;
+        };
+        pages[2] ^= when % 2;
+        change();
+        for (unsigned i = 0; i < when / 2; i++)
+            machine.step();
+        machine.top->rst = 1;
+        for (unsigned i = 0; i < 2; i++)
+            machine.step();
+        machine.map_lists.clear();
+        machine.top->rst = 0;
+        machine.step();
+        if (machine.top->update_busy || machine.top->update_fault_valid)
+            return where + "a change outlives a reset";
+        while (machine.top->clearing)
+            machine.step();
+        pages[2] = HOST_BASE;
+        change();
+        for (unsigned i = 0; i < 100 && machine.top->update_busy; i++)
+            machine.step();
+        if (machine.top->update_busy || machine.top->update_fault_valid)
+            return where + "a change does not end, or is told to be bad";
+        for (uint32_t page = 0; page < pages.size(); page++)
+            if (!look_up(machine, page) || machine.last_window_result != pages[page])
+                return where + "page " + std::to_string(page) + " is not as it must be";
+    }
+    return "";
+}
+
 } // namespace
 
 const std::vector<Test> EDGE_TESTS = {
@@ -291,4 +336,5 @@ const std::vector<Test> EDGE_TESTS = {
     {"list_neighbours_but_for_a_bit", neighbours_but_for_a_bit},
     {"bad_list_entries", bad_list_entries},
     {"bad_map_entries", bad_map_entries},
+    {"reset_amid_a_map_change", reset_amid_a_change},
 };

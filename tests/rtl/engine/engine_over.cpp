@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs that are over before their time as memory was given up on.
-#include "suite.h"
+#include <array>
+#include <stdexcept>
+
+#include "spaces.h"
 
 namespace
 {
@@ -291,10 +294,87 @@ std::string timeout_not_counted(uint64_t seed)
     return "";
 }
 
+// So much of a machine's buses moved that far.
+std::array<uint64_t, 6> movements(const Memory &memory)
+{
+    return {memory.read_bursts,  memory.read_beats,  memory.write_bursts,
+            memory.beats.size(), memory.write_beats, memory.responses.size()};
+}
+
+// Memory that does one thing at a time, an address or a beat or an answer, and takes most of the timeout until the
+// next: each counts, of reads of page tables too, so it is never given up on. It takes addresses first, or data.
+std::string slow_memory(uint64_t seed)
+{
+    static const unsigned orders[][5] = {{Memory::AR, Memory::R, Memory::AW, Memory::W, Memory::B},
+                                         {Memory::AR, Memory::R, Memory::W, Memory::AW, Memory::B}};
+    for (unsigned round = 0; round < 12; round++) {
+        Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+        Reference reference(machine);
+        Spaces spaces(machine, reference, 900000 / 4096 * 4096, LOCAL_BYTES);
+        const bool host = round & 1, fill = round & 4, addresses = round >= 8;
+        Memory &memory = host ? machine.host : machine.local;
+        Job job;
+        job.op = fill ? FERRY_JOB_OP_FILL : FERRY_JOB_OP_COPY;
+        job.pattern_log2 = 3;
+        job.source_kind = job.destination_kind = addresses ? FERRY_ADDRESS_KIND_VIRTUAL
+                                                 : host    ? FERRY_ADDRESS_KIND_SYSTEM
+                                                           : FERRY_ADDRESS_KIND_LOCAL;
+        job.source = 40960 + (host ? HOST_BASE : 0);
+        job.destination = 81920 + (host ? HOST_BASE : 0);
+        job.length = 24;
+        if (addresses) {
+            spaces.set_root(job.space = 2, 1);
+            job.source = 0x600000;
+            job.destination = 0xa00000;
+            spaces.map(2, job.source, host, 40960 + (host ? HOST_BASE : 0));
+            spaces.map(2, job.destination, host, 81920 + (host ? HOST_BASE : 0));
+        }
+        if (fill)
+            job.source_kind = 0;
+        machine.top->timeout = 200;
+        machine.local.dead = machine.host.dead = Memory::ALL;
+        machine.submit(job);
+        reference.apply(job);
+        const std::string where = "round " + std::to_string(round) + ": ";
+        unsigned moves = 0;
+        while (!machine.idle()) {
+            bool moved = false;
+            for (unsigned i = 0; i < 160; i++)
+                machine.step();
+            if (machine.top->stuck || machine.top->fault_valid)
+                return where + "memory is given up on behind " + std::to_string(moves) + " movements";
+            if (machine.idle())
+                break;
+            for (Memory *slow : {&machine.local, &machine.host}) {
+                const auto before = movements(*slow);
+                for (unsigned part : orders[round / 2 % 2]) {
+                    for (unsigned i = 0; i < 2 && !moved; i++) {
+                        slow->dead = Memory::ALL & ~part;
+                        machine.step();
+                        slow->dead = Memory::ALL;
+                        moved = movements(*slow) != before;
+                    }
+                }
+            }
+            moves += moved;
+            if (!moved && !machine.idle())
+                return where + "nothing to move: " + bus_state(machine);
+        }
+        if (moves < (fill ? 3 : 6) || memory.write_bursts == 0)
+            return where + "only " + std::to_string(moves) + " movements";
+        machine.local.dead = machine.host.dead = 0;
+        const std::string wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return where + wrong;
+    }
+    return "";
+}
+
 } // namespace
 
 const std::vector<Test> OVER_TESTS = {
     {"memory_that_never_answers", watchdog},
+    {"memory_that_moves_slowly", slow_memory},
     {"timeout_changed_while_it_counts", timeout_changed},
     {"what_is_waited_for_before_a_timeout_is_set_does_not_count", timeout_not_counted},
 };

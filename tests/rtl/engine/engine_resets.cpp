@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Engine resets: what is left of the jobs that they abort, and which these are.
-#include "suite.h"
+#include <stdexcept>
+
+#include "spaces.h"
 
 namespace
 {
@@ -262,6 +264,63 @@ std::string stalled_channels(uint64_t seed)
     return chains_are_told(seed, STALLED);
 }
 
+// Memory dies in a table's line that no job waits for. A reset of the engine gives it up, with a timeout or without
+// one, and at once if it was given up on before; it does not wait for what memory owes, and the engine is of use when
+// that has come.
+std::string reset_behind_a_line(uint64_t seed)
+{
+    for (unsigned round = 0; round < 3; round++) {
+        Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+        Reference reference(machine);
+        Spaces spaces(machine, reference, LOCAL_BYTES - 8192, LOCAL_BYTES);
+        const std::string where = "round " + std::to_string(round) + ": ";
+        spaces.set_root(2, 0);
+        Job job;
+        job.op = FERRY_JOB_OP_FILL;
+        job.pattern_log2 = 3;
+        job.destination_kind = FERRY_ADDRESS_KIND_VIRTUAL;
+        job.destination = 64 * 4096;
+        job.length = 64;
+        job.space = 2;
+        spaces.map(2, job.destination, true, HOST_BASE + 40960);
+        machine.top->timeout = round == 0 ? 0 : 500;
+        machine.submit(job);
+        reference.apply(job);
+        while (machine.local.read_beats == 0)
+            machine.step();
+        machine.local.dead = Memory::ALL;
+        while (!machine.idle())
+            machine.step();
+        if (machine.local.reads.empty() || machine.top->stuck || machine.top->fault_valid)
+            return where + "no line is owed";
+        for (unsigned i = 0; round == 2 && i < 2000; i++)
+            machine.step();
+        if (machine.top->stuck != (round == 2))
+            return where + (round == 2 ? "not given up on" : "given up on before");
+        machine.top->reset_request = 1;
+        machine.step();
+        machine.top->reset_request = 0;
+        unsigned cycles = 0;
+        for (machine.step(); machine.top->resetting && cycles < 100000; cycles++)
+            machine.step();
+        const unsigned most[] = {66000, 520, 20};
+        if (cycles > most[round] || (round == 0 && cycles < 65000) || !machine.top->stuck)
+            return where + std::to_string(cycles) + " cycles of a reset";
+        machine.local.dead = 0;
+        for (unsigned i = 0; i < 100; i++)
+            machine.step();
+        if (machine.top->stuck || machine.top->fault_valid)
+            return where + "of no use when memory is back";
+        job.source = 0x0123456789abcdef;
+        machine.submit(job);
+        reference.apply(job);
+        const std::string wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return where + wrong;
+    }
+    return "";
+}
+
 } // namespace
 
 const std::vector<Test> RESET_TESTS = {
@@ -269,4 +328,5 @@ const std::vector<Test> RESET_TESTS = {
     {"aborted_jobs_are_told", aborted_jobs_are_told},
     {"aborted_jobs_with_unordered_ones", unordered_jobs},
     {"aborted_jobs_where_a_channel_stands_still", stalled_channels},
+    {"reset_behind_a_line_of_a_table", reset_behind_a_line},
 };

@@ -26,14 +26,14 @@ void Machine::port_inputs(unsigned port, Memory &memory)
         uint64_t address = read.address + 8ull * memory.read_beat;
         last = memory.read_beat + 1 == read.beats;
         if (!memory.has(address) || (memory.read_error != 0 && address == memory.read_error)) {
-            resp = 2;
+            resp = address & 8 ? 3 : 2; // DECERR or SLVERR.
             fault = memory.error_fault;
             data = garbage(address);
         } else {
             data = memory.word(address);
         }
     }
-    bool bad = b && memory.responses.front().second;
+    const unsigned bresp = b && memory.responses.front().second ? 2 + memory.responses.front().first % 2 : 0;
     if (port == 0) {
         top->m_axi_local_arready = ar;
         top->m_axi_local_awready = aw;
@@ -43,7 +43,7 @@ void Machine::port_inputs(unsigned port, Memory &memory)
         top->m_axi_local_rresp = resp;
         top->m_axi_local_rlast = last;
         top->m_axi_local_bvalid = b;
-        top->m_axi_local_bresp = bad ? 2 : 0;
+        top->m_axi_local_bresp = bresp;
     } else {
         top->m_axi_host_arready = ar;
         top->m_axi_host_awready = aw;
@@ -54,7 +54,7 @@ void Machine::port_inputs(unsigned port, Memory &memory)
         top->m_axi_host_rfault = fault;
         top->m_axi_host_rlast = last;
         top->m_axi_host_bvalid = b;
-        top->m_axi_host_bresp = bad ? 2 : 0;
+        top->m_axi_host_bresp = bresp;
     }
 }
 
