@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "Vferry_device.h"
@@ -36,6 +37,9 @@ class DeviceWithMemory
     bool data_first = false;
     // It has one port: it takes no read and gives no data while it waits for what is left of a write.
     bool one_port = false;
+    // It takes the freedom that AXI4 leaves: bursts of different ids are served beat by beat in any order, some late; a
+    // read sees what was there as its address came, or as its data goes; what is written is there with its response.
+    bool any_order = false;
     // So many beats read, and bursts written, from now on the answer is an error; below 0 never.
     int read_error_in = -1, write_error_in = -1;
     // Asked of each burst read of video memory, by its address and beats: with how many beats left is one an error; 0
@@ -66,23 +70,29 @@ class DeviceWithMemory
         top.m_axi_wready = !memory_dead && !writes_held && !hesitate() && (!address_waits || !writes_.empty()) &&
                            (!data_first || !whole);
         // What is offered stays.
-        bool data = !reads_.empty() && reads_.front().due <= time &&
+        if (!holding_)
+            read_at_ = choose(reads_);
+        bool data = read_at_ < reads_.size() &&
                     (holding_ || (!memory_dead && !reads_held && !writing && !hesitate() && time % memory_pace == 0));
         holding_ = data;
         top.m_axi_rvalid = data;
         if (data) {
-            std::memcpy(&top.m_axi_rdata, &local[reads_.front().address], 8);
-            top.m_axi_rid = reads_.front().id;
-            const bool bad = reads_.front().beats == reads_.front().bad_beats_left;
+            const Burst &r = reads_[read_at_];
+            const uint8_t *from = r.seen.empty() ? &local[r.address] : &r.seen[r.seen.size() - r.beats * 8];
+            std::memcpy(&top.m_axi_rdata, from, 8);
+            top.m_axi_rid = r.id;
+            const bool bad = r.beats == r.bad_beats_left;
             if (bad)
                 top.m_axi_rdata = bad_data;
-            top.m_axi_rresp = bad ? 2 | (reads_.front().address >> 3 & 1) : read_error_in == 0 ? 2 : 0;
-            top.m_axi_rlast = reads_.front().beats == 1;
+            top.m_axi_rresp = bad ? 2 | (r.address >> 3 & 1) : read_error_in == 0 ? 2 : 0;
+            top.m_axi_rlast = r.beats == 1;
         }
-        answering_ = !responses_.empty() && (answering_ || !memory_dead);
+        if (!answering_)
+            response_at_ = choose(responses_);
+        answering_ = response_at_ < responses_.size() && (answering_ || !memory_dead);
         top.m_axi_bvalid = answering_;
         if (answering_)
-            top.m_axi_bid = responses_.front();
+            top.m_axi_bid = responses_[response_at_].id;
         top.m_axi_bresp = write_error_in == 0 ? 2 : 0;
     }
 
@@ -97,9 +107,9 @@ class DeviceWithMemory
             holds_in -= holds_in >= 0;
             memory_dead |= dies_in == 0;
             reads_held |= holds_in == 0;
-            reads_.front().address += 8;
-            if (--reads_.front().beats == 0)
-                reads_.pop_front();
+            reads_[read_at_].address += 8;
+            if (--reads_[read_at_].beats == 0)
+                reads_.erase(reads_.begin() + static_cast<ptrdiff_t>(read_at_));
         }
         if (top.m_axi_arvalid && top.m_axi_arready) {
             if (top.m_axi_araddr % 8 || (top.m_axi_araddr & 4095) + top.m_axi_arlen * 8 + 8 > 4096)
@@ -107,17 +117,25 @@ class DeviceWithMemory
             if (on_local_read)
                 on_local_read(top.m_axi_araddr);
             const unsigned beats = top.m_axi_arlen + 1u, bad = bad_beat ? bad_beat(top.m_axi_araddr, beats) : 0;
-            reads_.push_back({top.m_axi_araddr & ~7u, time + memory_latency, beats, top.m_axi_arid, bad});
+            reads_.push_back({top.m_axi_araddr & ~7u, time + memory_latency, beats, top.m_axi_arid, bad, {}});
+            if (any_order) {
+                Burst &r = reads_.back();
+                r.due += random_.once_in(3) ? random_.below(60) : 0;
+                if (random_.once_in(2))
+                    r.seen.assign(&local[r.address], &local[r.address] + beats * 8);
+            }
         }
         if (top.m_axi_bvalid && top.m_axi_bready) {
-            responses_.pop_front();
+            for (const auto &byte : responses_[response_at_].bytes)
+                store(byte.first, byte.second);
+            responses_.erase(responses_.begin() + static_cast<ptrdiff_t>(response_at_));
             answering_ = false;
             write_error_in -= write_error_in >= 0;
         }
         if (top.m_axi_awvalid && top.m_axi_awready) {
             if (top.m_axi_awaddr % 8 || (top.m_axi_awaddr & 4095) + top.m_axi_awlen * 8 + 8 > 4096)
                 broken++;
-            writes_.push_back({top.m_axi_awaddr & ~7u, 0, top.m_axi_awlen + 1u, top.m_axi_awid, 0});
+            writes_.push_back({top.m_axi_awaddr & ~7u, 0, top.m_axi_awlen + 1u, top.m_axi_awid, 0, {}});
         }
         // Of each write data is shown behind its address or beside it, and what is shown stays until it is taken.
         const Shown address = {top.m_axi_awvalid && !top.m_axi_awready, top.m_axi_awaddr, top.m_axi_awlen,
@@ -137,17 +155,19 @@ class DeviceWithMemory
             Burst &w = writes_.front();
             for (unsigned b = 0; b < 8; b++)
                 if (beats_.front().strobes >> b & 1) {
-                    uint8_t value = static_cast<uint8_t>(beats_.front().data >> 8 * b);
-                    local[w.address + b] = value;
-                    if (on_local_write)
-                        on_local_write(w.address + b, value);
+                    const uint8_t value = static_cast<uint8_t>(beats_.front().data >> 8 * b);
+                    if (any_order)
+                        kept_.push_back({w.address + b, value});
+                    else
+                        store(w.address + b, value);
                 }
             w.address += 8;
             if (beats_.front().last != (w.beats == 1))
                 broken++;
             beats_.pop_front();
             if (--w.beats == 0) {
-                responses_.push_back(w.id);
+                responses_.push_back({w.id, time + (any_order && random_.once_in(2) ? random_.below(90) : 0), kept_});
+                kept_.clear();
                 writes_.pop_front();
             }
         }
@@ -160,6 +180,12 @@ class DeviceWithMemory
         unsigned beats;
         uint8_t id;
         unsigned bad_beats_left;
+        std::vector<uint8_t> seen; // What it sees; empty: what is there as its data goes.
+    };
+    struct Response {
+        uint8_t id;
+        uint64_t due;
+        std::vector<std::pair<uint32_t, uint8_t>> bytes; // That are there with it.
     };
     struct Beat {
         uint64_t data;
@@ -171,12 +197,34 @@ class DeviceWithMemory
         uint64_t what, more, most;
         bool same(const Shown &other) const { return what == other.what && more == other.more && most == other.most; }
     };
+    // Which of them is served next; as many as there are: none yet. Those of one id keep their order.
+    template <typename Kind> size_t choose(const std::deque<Kind> &queue)
+    {
+        if (!any_order)
+            return queue.empty() || queue.front().due > time ? queue.size() : 0;
+        std::vector<size_t> able;
+        unsigned ids = 0;
+        for (size_t i = 0; i < queue.size(); i++) {
+            if (!(ids >> queue[i].id & 1) && queue[i].due <= time)
+                able.push_back(i);
+            ids |= 1u << queue[i].id;
+        }
+        return able.empty() ? queue.size() : able[random_.below(static_cast<uint32_t>(able.size()))];
+    }
+    void store(uint32_t address, uint8_t value)
+    {
+        local[address] = value;
+        if (on_local_write)
+            on_local_write(address, value);
+    }
     bool holding_ = false, answering_ = false, data_stands_ = false;
+    size_t read_at_ = 0, response_at_ = 0;
     Shown address_shown_ = {}, data_shown_ = {};
     unsigned announced_ = 0; // Writes whose address was shown, and whose last data has not come.
     std::deque<Burst> reads_, writes_;
     std::deque<Beat> beats_;
-    std::deque<uint8_t> responses_;
+    std::vector<std::pair<uint32_t, uint8_t>> kept_; // Of the burst that is being written.
+    std::deque<Response> responses_;
 };
 
 #endif

@@ -194,6 +194,8 @@ class RootComplex : public DeviceWithMemory
     unsigned credit_latency = 0;
     // The largest payload, as configuration says: enumerate's.
     unsigned payload = 256;
+    // Reads of the host's memory are answered in any order, some late.
+    bool answers_in_any_order = false;
     // The host's memory takes reads and does not answer; answer_late() does.
     bool host_silent = false;
     void answer_late()
@@ -235,8 +237,31 @@ class RootComplex : public DeviceWithMemory
         return answer_;
     }
 
+    // Completions of different tags come in any order, those of one in theirs, and so do other packets.
+    void reorder()
+    {
+        std::vector<size_t> able;
+        std::map<uint32_t, bool> seen;
+        for (size_t i = 0; i < to_device_.size() && i < 40; i++) {
+            const Packet &p = to_device_[i].packet;
+            const uint32_t kind = p[0] >> 24, stream = kind == 0x4a || kind == 0x0a ? p[2] >> 8 & 0xff : 0x100;
+            if (!seen[stream] && to_device_[i].due <= time)
+                able.push_back(i);
+            seen[stream] = true;
+        }
+        if (able.empty())
+            return;
+        const auto at =
+            to_device_.begin() + static_cast<ptrdiff_t>(able[random_.below(static_cast<uint32_t>(able.size()))]);
+        const Sent moved = *at;
+        to_device_.erase(at);
+        to_device_.push_front(moved);
+    }
+
     void drive_link()
     {
+        if (answers_in_any_order && !sending_ && sent_ == 0 && to_device_.size() > 1)
+            reorder();
         bool go = !to_device_.empty() && to_device_.front().due <= time && (sending_ || !hesitate());
         top.s_axis_tlp_tvalid = go;
         sending_ = go;
@@ -356,7 +381,9 @@ class RootComplex : public DeviceWithMemory
     void serve_read(const Packet &p, uint64_t address, uint32_t length)
     {
         uint32_t id = p[1] & 0xffffff00;
-        uint64_t due = std::max(time + link_latency, to_device_.empty() ? 0 : to_device_.back().due);
+        uint64_t due = answers_in_any_order
+                           ? time + link_latency + (random_.once_in(3) ? random_.below(300) : 0)
+                           : std::max(time + link_latency, to_device_.empty() ? 0 : to_device_.back().due);
         if (!page(address)) {
             unmapped++;
             to_device_.push_back(
