@@ -56,13 +56,18 @@ static D3DKMT_HANDLE in_use(struct world *world, UINT flags, bool aperture)
     return a;
 }
 
-static void check(struct world *world, D3DKMT_HANDLE a, UINT flags)
+static void check_with(struct world *world, D3DKMT_HANDLE a, UINT flags, uint32_t later)
 {
     const uint32_t *words;
     assert_int_equal(ferry_vidmm_lock(world->manager, a, flags, (void **)&words), FERRY_OK);
     for (unsigned word = 0; word < PAGES(2) / 4; word++)
-        assert_int_equal(words[word], word == 16 ? 99 : world_word(7, word));
+        assert_int_equal(words[word], word == 16 ? 99 : word == 20 && later ? later : world_word(7, word));
     assert_int_equal(ferry_vidmm_unlock(world->manager, a), FERRY_OK);
+}
+
+static void check(struct world *world, D3DKMT_HANDLE a, UINT flags)
+{
+    check_with(world, a, flags, 0);
 }
 
 static void check_again_from_outside(struct world *world, D3DKMT_HANDLE a)
@@ -100,6 +105,7 @@ struct locker {
     struct world *world;
     D3DKMT_HANDLE allocation;
     int result;
+    UINT flags;
 };
 
 static void *discard_it(void *context)
@@ -118,7 +124,7 @@ static void what_leaves_while_a_discard_waits_is_there_if_it_fails(void **state)
         struct world *world = open_held(64);
         D3DKMT_HANDLE a = in_use(world, kind / 2 ? PERMANENT : CPU, false), large = world_create(world, PAGES(63), 0);
         bool fails = kind % 2;
-        struct locker locker = {world, a, FERRY_PENDING};
+        struct locker locker = {world, a, FERRY_PENDING, 0};
         pthread_t thread;
         assert_int_equal(world_evict(world, a), FERRY_OK);
         pthread_create(&thread, NULL, discard_it, &locker);
@@ -146,6 +152,58 @@ static void what_leaves_while_a_discard_waits_is_there_if_it_fails(void **state)
     }
 }
 
+static void *write_it(void *context)
+{
+    struct locker *locker = context;
+    uint32_t *words;
+    locker->result = ferry_vidmm_lock(locker->world->manager, locker->allocation, locker->flags, (void **)&words);
+    if (locker->result != FERRY_OK)
+        return NULL;
+    for (unsigned word = 0; word < PAGES(2) / 4; word++)
+        words[word] = world_word(8, word);
+    assert_int_equal(ferry_vidmm_unlock(locker->world->manager, locker->allocation), FERRY_OK);
+    return NULL;
+}
+
+// Until the CPU has its pages they are the GPU's: a job of another line writes there behind what the lock waits for,
+// and before it, and then their room goes to somebody else.
+static void what_jobs_write_while_a_lock_waits_is_there_if_it_fails(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 4; kind++) {
+        struct world *world = open_held(64);
+        D3DKMT_HANDLE a = in_use(world, PERMANENT, false), large = world_create(world, PAGES(63), 0);
+        bool fails = kind % 2;
+        struct locker locker = {world, a, FERRY_PENDING, kind / 2 ? D3DDDI_LOCK_WRITE_ONLY : 0};
+        pthread_t thread;
+        pthread_create(&thread, NULL, write_it, &locker);
+        while (!world_place(world, a).locked)
+            ;
+        assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, 2, &world->context, NULL), FERRY_OK);
+        (void)world_gpu_fill(world, a, 80, 4, 77);
+        assert_int_equal(world_evict(world, a), FERRY_OK);
+        assert_int_equal(world_resident(world, &large, 1), FERRY_PENDING);
+        assert_int_equal(world_place(world, a).segment, 0);
+        if (fails)
+            let_nothing_come(world);
+        ferry_vm_take_lock(world->manager);
+        world->knobs->hold_node = fails ? HELD_NODE : 0;
+        ferry_vm_give_lock(world->manager);
+        pthread_join(thread, NULL);
+        assert_int_equal(locker.result, fails ? FERRY_ERROR_TIMEOUT : FERRY_OK);
+        if (fails)
+            let_it_come_again(world);
+        for (unsigned i = 0; i < 40; i++)
+            ferry_vidmm_poll(world->manager, true);
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, large), FERRY_OK);
+        if (fails)
+            check_with(world, a, D3DDDI_LOCK_READ_ONLY, 77);
+        else
+            world_check(world, a, 8);
+        world_close(world);
+    }
+}
+
 static void who_discards_and_only_reads_gives_nothing_up(void **state)
 {
     (void)state;
@@ -164,6 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_discard_that_waits_in_vain_has_discarded_nothing),
         cmocka_unit_test(what_leaves_while_a_discard_waits_is_there_if_it_fails),
+        cmocka_unit_test(what_jobs_write_while_a_lock_waits_is_there_if_it_fails),
         cmocka_unit_test(who_discards_and_only_reads_gives_nothing_up),
     };
     return WORLD_RUN(tests);

@@ -459,8 +459,8 @@ int ferry_queue_fill(struct ferry_queue *queue, struct ferry_allocation *destina
                      uint64_t pattern, uint32_t pattern_bytes);
 /// Append a copy between GPU virtual addresses of the device's program; driver model 2. What is mapped there when the
 /// call is made must be on the residency list when the job is submitted, as with ferry_queue_copy(). What is not mapped
-/// is not looked for: the job faults there. Errors: HANDLE, RANGE (beyond 48 bits), NO_HOST_MEMORY, DEVICE_LOST,
-/// UNSUPPORTED.
+/// is not looked for: the job faults there. Errors: HANDLE, RANGE (beyond 48 bits, or more allocations are mapped there
+/// than a job may name), NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED.
 int ferry_queue_copy_va(struct ferry_queue *queue, uint64_t destination, uint64_t source, uint32_t bytes);
 /// The same for a fill with a pattern of 1, 2, 4 or 8 bytes. Errors: the same, ARGUMENT.
 int ferry_queue_fill_va(struct ferry_queue *queue, uint64_t destination, uint32_t bytes, uint64_t pattern,

@@ -40,7 +40,7 @@ static int wait_for_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint
         if (!allocation || result < 0)
             break;
         if (!ferry_vm_subject_pending(&manager->sched, until, true, &node)) {
-            result = ferry_vm_lock_discard(&manager->memory, allocation, until);
+            result = ferry_vm_lock_ready(&manager->memory, allocation, until);
             if (result == FERRY_OK)
                 return finish(manager, allocation, address);
             continue;

@@ -81,17 +81,19 @@ int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocati
     return FERRY_OK;
 }
 
-int ferry_vm_lock_discard(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
-                          uint64_t until[FERRY_VM_MAX_NODES])
+int ferry_vm_lock_ready(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                        uint64_t until[FERRY_VM_MAX_NODES])
 {
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     unsigned paging = memory->sched->paging_node;
-    if ((allocation->lock_flags & D3DDDI_LOCK_DISCARD) == 0)
+    if ((allocation->lock_flags & D3DDDI_LOCK_READ_ONLY) != 0)
         return FERRY_OK;
     // Its room may have been wanted meanwhile, and then its pages are still to be written.
     until[paging] = allocation->subject.last_fence[paging];
     if (!ferry_vm_operation_over(memory->sched, until[paging]))
         return FERRY_PENDING;
+    if ((allocation->lock_flags & D3DDDI_LOCK_DISCARD) == 0)
+        return FERRY_OK;
     int result = FERRY_OK;
     if (segment && !segment->aperture) {
         result = ferry_vm_reserve(memory->sched, ferry_vm_remove_most(memory, allocation));

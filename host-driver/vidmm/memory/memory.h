@@ -443,13 +443,13 @@ void ferry_vm_content_lost(void *memory, D3DKMT_HANDLE allocation, uint32_t inst
 int ferry_vm_lock_check(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
                         uint32_t flags, uint64_t first, uint64_t count);
 /// Mark it locked and queue what brings its content to the backing store: all that `until` names must be over before
-/// ferry_vm_lock_discard() and ferry_vm_lock_end(), which hands out the address. Or ferry_vm_lock_cancel().
+/// ferry_vm_lock_ready() and ferry_vm_lock_end(), which hands out the address. Or ferry_vm_lock_cancel().
 int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags,
                         uint64_t first, uint64_t count, uint64_t until[FERRY_VM_MAX_NODES]);
 /// All that `until` named is over: a lock with Discard gives the content up now. PENDING: not yet, there is more to
 /// wait for. Errors: NO_HOST_MEMORY; nothing is given up then.
-int ferry_vm_lock_discard(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
-                          uint64_t until[FERRY_VM_MAX_NODES]);
+int ferry_vm_lock_ready(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                        uint64_t until[FERRY_VM_MAX_NODES]);
 int ferry_vm_lock_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, void **address);
 void ferry_vm_lock_cancel(struct ferry_vm_allocation *allocation);
 int ferry_vm_unlock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);

@@ -140,10 +140,9 @@ void ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_alloc
     whole.Destination.pMdl = allocation->backing;
     ferry_vm_cache_handover(memory, allocation);
     // Pages that the CPU holds locked for writing are newer than video memory, as unlock will say (R114): what is
-    // brought back lies before and behind them. What a lock will discard is wanted until it does.
-    bool held = allocation->locked && (allocation->lock_flags & D3DDDI_LOCK_READ_ONLY) == 0 &&
+    // brought back lies before and behind them. While the lock waits they are the GPU's.
+    bool held = allocation->locked && !allocation->locking && (allocation->lock_flags & D3DDDI_LOCK_READ_ONLY) == 0 &&
                 !ferry_vm_locked_in_place(allocation);
-    held &= !allocation->locking || (allocation->lock_flags & D3DDDI_LOCK_DISCARD) == 0;
     uint64_t before = (held ? allocation->lock_first : allocation->pages) * (uint64_t)PAGE_SIZE;
     uint64_t behind = held ? before + allocation->lock_pages * (uint64_t)PAGE_SIZE : before;
     uint64_t end = ferry_vm_bytes(allocation);
