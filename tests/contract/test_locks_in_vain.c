@@ -108,6 +108,26 @@ struct locker {
     UINT flags;
 };
 
+// Its room goes to somebody else while its lock waits; then nothing comes of the lock, or what it waits for.
+static void take_its_room(const struct locker *locker, pthread_t thread, D3DKMT_HANDLE large, bool fails)
+{
+    struct world *world = locker->world;
+    assert_int_equal(world_resident(world, &large, 1), FERRY_PENDING);
+    assert_int_equal(world_place(world, locker->allocation).segment, 0);
+    if (fails)
+        let_nothing_come(world);
+    ferry_vm_take_lock(world->manager);
+    world->knobs->hold_node = fails ? HELD_NODE : 0;
+    ferry_vm_give_lock(world->manager);
+    pthread_join(thread, NULL);
+    assert_int_equal(locker->result, fails ? FERRY_ERROR_TIMEOUT : FERRY_OK);
+    if (fails)
+        let_it_come_again(world);
+    for (unsigned i = 0; i < 40; i++)
+        ferry_vidmm_poll(world->manager, true);
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, large), FERRY_OK);
+}
+
 static void *discard_it(void *context)
 {
     struct locker *locker = context;
@@ -130,20 +150,7 @@ static void what_leaves_while_a_discard_waits_is_there_if_it_fails(void **state)
         pthread_create(&thread, NULL, discard_it, &locker);
         while (!world_place(world, a).locked)
             ;
-        assert_int_equal(world_resident(world, &large, 1), FERRY_PENDING);
-        assert_int_equal(world_place(world, a).segment, 0);
-        if (fails)
-            let_nothing_come(world);
-        ferry_vm_take_lock(world->manager);
-        world->knobs->hold_node = fails ? HELD_NODE : 0;
-        ferry_vm_give_lock(world->manager);
-        pthread_join(thread, NULL);
-        assert_int_equal(locker.result, fails ? FERRY_ERROR_TIMEOUT : FERRY_OK);
-        if (fails)
-            let_it_come_again(world);
-        for (unsigned i = 0; i < 40; i++)
-            ferry_vidmm_poll(world->manager, true);
-        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, large), FERRY_OK);
+        take_its_room(&locker, thread, large, fails);
         if (fails)
             check_again_from_outside(world, a);
         else
@@ -182,20 +189,7 @@ static void what_jobs_write_while_a_lock_waits_is_there_if_it_fails(void **state
         assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, 2, &world->context, NULL), FERRY_OK);
         (void)world_gpu_fill(world, a, 80, 4, 77);
         assert_int_equal(world_evict(world, a), FERRY_OK);
-        assert_int_equal(world_resident(world, &large, 1), FERRY_PENDING);
-        assert_int_equal(world_place(world, a).segment, 0);
-        if (fails)
-            let_nothing_come(world);
-        ferry_vm_take_lock(world->manager);
-        world->knobs->hold_node = fails ? HELD_NODE : 0;
-        ferry_vm_give_lock(world->manager);
-        pthread_join(thread, NULL);
-        assert_int_equal(locker.result, fails ? FERRY_ERROR_TIMEOUT : FERRY_OK);
-        if (fails)
-            let_it_come_again(world);
-        for (unsigned i = 0; i < 40; i++)
-            ferry_vidmm_poll(world->manager, true);
-        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, large), FERRY_OK);
+        take_its_room(&locker, thread, large, fails);
         if (fails)
             check_with(world, a, D3DDDI_LOCK_READ_ONLY, 77);
         else
