@@ -279,6 +279,33 @@ void records(Checks &checks, Random &random)
     }
 }
 
+// A reset cuts off what is in the engine: no buffer ends before it is over, and the firmware is asked of each that did
+// not end before it.
+void resets(Checks &checks, Random &random)
+{
+    checks.begin("no_buffer_ends_while_the_engine_is_reset");
+    for (unsigned ring : {0u, 2u}) {
+        Bench bench(checks, random);
+        bench.poison_pace = 1u << 30;
+        bench.claim(1, ring, 0, true);
+        bench.reset(500);
+        bench.finish(1, false);
+        for (int i = 0; i < 300; i++)
+            bench.tick();
+        checks.that(bench.reset_left && bench.slots[1].used, "it does not end in the reset");
+        checks.equal(bench.core(false, FERRY_CORE_WORK) & FERRY_CORE_WORK_FINISH_MASK, 0, "nor is it asked of");
+        for (int i = 0; i < 300; i++)
+            bench.tick();
+        checks.that(bench.slots[1].used && (bench.core(false, FERRY_CORE_WORK) & FERRY_CORE_WORK_FINISH_MASK),
+                    "it is asked of behind the reset");
+        bench.answer(true);
+        for (int i = 0; i < 300; i++)
+            bench.tick();
+        checks.that(!bench.busy(), "it ends");
+        bench.compare_registers();
+    }
+}
+
 // The firmware is stopped before it answers what it was asked of a buffer; the next one is asked of its own buffers
 // only.
 void stopped_while_it_is_asked(Checks &checks, Random &random)
@@ -390,6 +417,7 @@ int main()
     buffers(checks, random);
     stops(checks, random);
     stopped_while_it_is_asked(checks, random);
+    resets(checks, random);
     core_registers(checks, random);
     return checks.done();
 }
