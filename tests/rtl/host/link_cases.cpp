@@ -246,6 +246,8 @@ static void power_states(Bench &b)
         b.config_write(0xa4, state);
         EXPECT(b, "power state", b.config_read(0xa4), 8);
     }
+    b.config_write(0xa4, 0x03030303, 14); // Its bits are in the other byte.
+    EXPECT(b, "power state", b.config_read(0xa4), 8);
     b.config_write(0xa4, 3);
     EXPECT(b, "power state", b.config_read(0xa4), 0xb);
     EXPECT(b, "COMMAND", b.config_read(0x04), 0x00100006);
@@ -267,6 +269,8 @@ static void power_states(Bench &b)
         b.config_write(0xa4, state);
         EXPECT(b, "power state", b.config_read(0xa4), 0xb);
     }
+    b.config_write(0xa4, 0, 14);
+    EXPECT(b, "power state", b.config_read(0xa4), 0xb);
     b.config_write(0xa4, 0);
     EXPECT(b, "power state", b.config_read(0xa4), 8);
     b.settle();
