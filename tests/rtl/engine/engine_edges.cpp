@@ -279,7 +279,7 @@ std::string bad_map_entries(uint64_t seed)
             if (!look_up(machine, page) || machine.last_window_result != now[page])
                 return where + "page " + std::to_string(page - first) + " is not as it must be";
     }
-    return "";
+    return machine.errors.empty() ? "" : machine.errors.front();
 }
 
 // A reset in each cycle of a change that meets a bad entry or none: nothing is told of it, and the next change is

@@ -253,6 +253,10 @@ void Machine::step()
         map_lists.pop_front();
     if (top->list_valid && top->list_ready)
         lists.push_back({cycle + 1 + random.below(1 + timing.stall_percent / 10), top->list_address});
+    if (map_held && !(top->map_list_valid && top->map_list_address == map_held_address))
+        error("a map's list is not asked for any more");
+    map_held = top->map_list_valid && !top->map_list_ready && !top->rst;
+    map_held_address = top->map_list_address;
     if (top->map_list_valid && top->map_list_ready)
         map_lists.push_back({cycle + 1, top->map_list_address});
     if (!top->rst)

@@ -306,6 +306,9 @@ class Machine
 
   private:
     bool forget_taken = false;
+    // The map's list was asked for last cycle and not given.
+    bool map_held = false;
+    uint16_t map_held_address = 0;
     Held held_ar[2], held_aw[2], held_w[2], shown_r[2], shown_b[2];
     bool r_chosen[2] = {}, b_chosen[2] = {};
     void port_inputs(unsigned port, Memory &memory);
