@@ -215,6 +215,70 @@ static void window_lost(Bench &b)
     }
 }
 
+// Memory that was given up on comes back in any cycle of a stream of writes and reads: each of them is carried out
+// whole or not at all, with a count or a status that says which, and the window is as ever.
+static void window_found(Bench &b)
+{
+    b.configure(256, 512, 64);
+    b.later_writes = true;
+    for (uint64_t at = 0; at < 0x400; at += 4)
+        b.local.memory.put(0x40000 + at, uint8_t(at / 4 + 1));
+    unsigned carried_out = 0, in_vain = 0;
+    for (unsigned round = 0; round < 40; round++) {
+        // Many small ones, so that memory is often back as the next one comes.
+        const bool small = round % 4 != 0;
+        const unsigned count = small ? 60 : 12;
+        const uint64_t base = 0x100000 * (round + 1), refused = b.counts.refused;
+        // The one that memory dies on.
+        b.local.dies_after = 0;
+        b.send(b.memory_request(true, b.bar2 + base, 2, 15, 15, random_words(b, 2), 0));
+        b.run(66000);
+        EXPECT(b, "refused", b.counts.refused, refused + 1);
+        std::vector<std::vector<uint32_t>> sent;
+        std::vector<uint64_t> asked;
+        for (unsigned i = 1; i <= count; i++) {
+            sent.push_back(random_words(b, small ? 2 : 64));
+            b.send(b.memory_request(true, b.bar2 + base + 0x1000 * i, unsigned(sent.back().size()), 15, 15, sent.back(),
+                                    0));
+            if (b.chance(small ? 10 : 40)) {
+                asked.push_back(0x40000 + 64 * b.random(16));
+                b.send(b.memory_request(false, b.bar2 + asked.back(), 8, 15, 15, {}, uint8_t(0x40 + asked.size())));
+            }
+        }
+        b.run(b.random(200));
+        b.local.dies_after = ~0u;
+        b.settle();
+        unsigned nowhere = 0;
+        for (unsigned i = 1; i <= count; i++) {
+            const std::vector<uint32_t> &data = sent[i - 1];
+            unsigned there = 0, touched = 0;
+            for (unsigned word = 0; word < data.size(); word++)
+                there += b.local.memory.word(base + 0x1000 * i + 4 * word) == data[word];
+            for (unsigned byte = 0; byte < 0x1000; byte++)
+                touched += unsigned(b.local.memory.bytes_.count(base + 0x1000 * i + byte));
+            nowhere += !touched;
+            if (touched && (there != data.size() || touched != 4 * there))
+                b.fail("write %u: %u of %zu words are there, %u bytes were written", i, there, data.size(), touched);
+        }
+        EXPECT(b, "refused in all", b.counts.refused, refused + 1 + nowhere);
+        carried_out += count - nowhere;
+        in_vain += nowhere;
+        for (unsigned i = 0; i < asked.size(); i++) {
+            std::vector<Completion> answers = b.collect(uint8_t(0x41 + i));
+            EXPECT(b, "completions", answers.size(), 1);
+            if (answers.size() != 1)
+                continue;
+            if (answers[0].status != 0)
+                EXPECT(b, "status", answers[0].status, 4);
+            for (unsigned word = 0; word < answers[0].data.size(); word++)
+                EXPECT(b, "word", answers[0].data[word], b.local.memory.word(asked[i] + 4 * word));
+        }
+        if (b.failures > 8)
+            return;
+    }
+    EXPECT(b, "writes of either kind", carried_out > 100 && in_vain > 100, 1);
+}
+
 // Memory that takes most of the window's patience for every address, beat and answer is slow, not dead.
 static void window_patience(Bench &b)
 {
@@ -263,6 +327,7 @@ const Case window_cases[] = {
     {"window_order", window_order},
     {"window_late_answers", window_late_answers},
     {"window_lost", window_lost},
+    {"window_found", window_found},
     {"window_patience", window_patience},
     {"window_refused_together", window_refused_together},
     {nullptr, nullptr},
