@@ -222,7 +222,7 @@ int ferry_vidmm_map_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D
                             uint64_t offset, bool read_only, struct ferry_vidmm_virtual *range);
 /// What is mapped or reserved there, as a whole; free for the next call. Jobs queued before still find their
 /// allocations mapped, later ones do not. Errors: ARGUMENT (nothing is there, or the end of something is not),
-/// HANDLE, NO_HOST_MEMORY (some of it may be free), UNSUPPORTED.
+/// HANDLE, NO_HOST_MEMORY (all of it is as it was), UNSUPPORTED.
 int ferry_vidmm_free_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, uint64_t address, uint64_t bytes);
 
 enum ferry_vidmm_update_kind { FERRY_VIDMM_MAP, FERRY_VIDMM_UNMAP, FERRY_VIDMM_COPY };

@@ -198,6 +198,45 @@ static void what_jobs_write_while_a_lock_waits_is_there_if_it_fails(void **state
     }
 }
 
+// It waits for paging only. A job that comes meanwhile and whose work has to leave first is what it does not wait for.
+static void a_lock_that_waits_for_no_job_does_not_do_so_later(void **state)
+{
+    (void)state;
+    struct world *world = open_held(64);
+    D3DKMT_HANDLE a = create_limited(world, PAGES(2), PERMANENT, false, 1), large = world_create(world, PAGES(63), 0);
+    struct locker locker = {world, a, FERRY_PENDING, D3DDDI_LOCK_DO_NOT_WAIT};
+    pthread_t thread;
+    world_write(world, a, 7);
+    world_require(world, a);
+    world_wait(world, world_gpu_put(world, a, 64, 4, 99));
+    world->knobs->delay = 1;
+    world->knobs->hold_paging = true;
+    world->knobs->hold_turns = UINT32_MAX;
+    pthread_create(&thread, NULL, write_it, &locker);
+    while (!world_place(world, a).locked)
+        ;
+    ferry_vm_take_lock(world->manager);
+    world->knobs->hold_node = HELD_NODE;
+    ferry_vm_give_lock(world->manager);
+    uint64_t fence = world_gpu_fill(world, a, 80, 4, 77);
+    assert_int_equal(world_evict(world, a), FERRY_OK);
+    assert_int_equal(world_resident(world, &large, 1), FERRY_PENDING);
+    assert_int_equal(world_place(world, a).segment, 0);
+    // The job ends by itself some time, for a lock that would wait for it.
+    ferry_vm_take_lock(world->manager);
+    world->knobs->hold_paging = false;
+    world->knobs->hold_turns = 200;
+    ferry_vm_give_lock(world->manager);
+    pthread_join(thread, NULL);
+    assert_int_equal(locker.result, FERRY_ERROR_BUSY);
+    assert_int_equal(world->knobs->hold_node, HELD_NODE);
+    assert_false(world_place(world, a).locked);
+    let_go(world, fence);
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, large), FERRY_OK);
+    check_with(world, a, D3DDDI_LOCK_READ_ONLY, 77);
+    world_close(world);
+}
+
 static void who_discards_and_only_reads_gives_nothing_up(void **state)
 {
     (void)state;
@@ -217,6 +256,7 @@ int main(void)
         cmocka_unit_test(a_discard_that_waits_in_vain_has_discarded_nothing),
         cmocka_unit_test(what_leaves_while_a_discard_waits_is_there_if_it_fails),
         cmocka_unit_test(what_jobs_write_while_a_lock_waits_is_there_if_it_fails),
+        cmocka_unit_test(a_lock_that_waits_for_no_job_does_not_do_so_later),
         cmocka_unit_test(who_discards_and_only_reads_gives_nothing_up),
     };
     return WORLD_RUN(tests);

@@ -90,8 +90,12 @@ int ferry_vm_lock_ready(struct ferry_vm_memory *memory, struct ferry_vm_allocati
         return FERRY_OK;
     // Its room may have been wanted meanwhile, and then its pages are still to be written.
     until[paging] = allocation->subject.last_fence[paging];
-    if (!ferry_vm_operation_over(memory->sched, until[paging]))
-        return FERRY_PENDING;
+    if (!ferry_vm_operation_over(memory->sched, until[paging])) {
+        // Behind jobs, it may be, that have come since the lock began.
+        bool waits =
+            (allocation->lock_flags & (D3DDDI_LOCK_DO_NOT_WAIT | D3DDDI_LOCK_DISCARD)) != D3DDDI_LOCK_DO_NOT_WAIT;
+        return waits || !ferry_vm_behind_a_job(memory->sched, until[paging]) ? FERRY_PENDING : FERRY_ERROR_BUSY;
+    }
     if ((allocation->lock_flags & D3DDDI_LOCK_DISCARD) == 0)
         return FERRY_OK;
     int result = FERRY_OK;

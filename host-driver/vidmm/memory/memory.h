@@ -447,7 +447,7 @@ int ferry_vm_lock_check(const struct ferry_vm_memory *memory, const struct ferry
 int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags,
                         uint64_t first, uint64_t count, uint64_t until[FERRY_VM_MAX_NODES]);
 /// All that `until` named is over: a lock with Discard gives the content up now. PENDING: not yet, there is more to
-/// wait for. Errors: NO_HOST_MEMORY; nothing is given up then.
+/// wait for. Errors: NO_HOST_MEMORY, BUSY (a job, with DoNotWait); nothing is given up then.
 int ferry_vm_lock_ready(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
                         uint64_t until[FERRY_VM_MAX_NODES]);
 int ferry_vm_lock_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, void **address);
