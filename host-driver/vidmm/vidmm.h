@@ -275,7 +275,9 @@ int ferry_vidmm_root_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, 
 /// nothing beside DISCARD. DISCARD gives the content up: while jobs use it, another instance of the allocation is
 /// handed out where memory allows it (R237 to R253), with undefined content; jobs queued before keep what they were
 /// queued with; a call that fails has given nothing up. For primary, shared and pinned allocations and beside READ_ONLY
-/// it is ignored. Errors: ARGUMENT, UNSUPPORTED (a flag of the
+/// it is ignored. While a call waits, others may use the allocation and take its room, and a lock that writes waits for
+/// that too, but not for ever: what comes behind the fourth time is not brought to its pages any more, and if the call
+/// fails then, that is lost and its device with it (DEVICE_LOST later). Errors: ARGUMENT, UNSUPPORTED (a flag of the
 /// contract that is not there), HANDLE, NOT_LOCKABLE (rule C17), LOCKED, BUSY (DO_NOT_WAIT), NO_HOST_MEMORY, TIMEOUT,
 /// DEVICE_LOST.
 int ferry_vidmm_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, void **address);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Locks that wait for a device from which nothing comes any more: they fail, and what they were to lock is as it was.
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "discards.h"
 #include "vidmm/api/call.h"
@@ -237,6 +238,110 @@ static void a_lock_that_waits_for_no_job_does_not_do_so_later(void **state)
     world_close(world);
 }
 
+struct turns {
+    pthread_t other;
+    atomic_uint count; // of all threads but that one
+};
+
+static void count_turn(void *context)
+{
+    struct turns *turns = context;
+    turns->count += !pthread_equal(pthread_self(), turns->other);
+}
+
+// What it waited for last it has found over, and what is there now.
+static void let_it_look(struct world *world, D3DKMT_HANDLE a, const struct turns *turns)
+{
+    unsigned before = turns->count;
+    while (turns->count - before < 2 && world_place(world, a).locked)
+        ;
+}
+
+static bool is_kept_from(struct world *world, D3DKMT_HANDLE a)
+{
+    ferry_vm_take_lock(world->manager);
+    const struct ferry_vm_allocation *allocation =
+        ferry_vm_handle_find(&world->manager->core.handles, FERRY_VM_ALLOCATION, a);
+    bool is = allocation->lock_skipped;
+    ferry_vm_give_lock(world->manager);
+    return is;
+}
+
+// The next job that works on it is there, and its room wanted again, before the last one is let go: there is always
+// something that is still to be written. A lock waits for some of it; what comes later leaves its pages alone, and if
+// the lock fails after all, that is lost by name.
+static void others_that_go_on_for_ever_do_not_keep_a_lock_waiting(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 4; kind++) {
+        struct world *world = open_held(64);
+        D3DKMT_HANDLE a = create_limited(world, PAGES(2), PERMANENT, false, 1);
+        D3DKMT_HANDLE large = world_create(world, PAGES(63), 0), contexts[2] = {world->context};
+        bool fails = kind / 2, kept = false;
+        struct locker locker = {world, a, FERRY_PENDING, kind % 2 ? D3DDDI_LOCK_DISCARD : 0};
+        pthread_t thread;
+        struct turns turns = {.other = pthread_self()};
+        void *address;
+        uint64_t fence = 0;
+        unsigned rounds = 0;
+        assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, 2, &contexts[1], NULL), FERRY_OK);
+        world_write(world, a, 7);
+        world_require(world, a);
+        world->knobs->delay = 1;
+        world->knobs->hold_turns = UINT32_MAX;
+        world->knobs->hold_node = HELD_NODE;
+        world->knobs->before_turn = count_turn;
+        world->knobs->before_turn_context = &turns;
+        for (; rounds < 40 && (rounds < 2 || world_place(world, a).locked); rounds++) {
+            uint64_t before = fence;
+            world->context = contexts[rounds % 2];
+            fence = world_gpu_name(world, world->context, a, true);
+            if (rounds == 0) {
+                pthread_create(&thread, NULL, write_it, &locker);
+                while (!world_place(world, a).locked)
+                    ;
+            }
+            assert_int_equal(world_evict(world, a), FERRY_OK);
+            assert_int_equal(world_resident(world, &large, 1), FERRY_PENDING);
+            kept |= is_kept_from(world, a);
+            if (kept && fails)
+                break;
+            assert_int_equal(world_evict(world, large), FERRY_OK);
+            assert_int_equal(world_resident(world, &a, 1), FERRY_PENDING);
+            ferry_vm_take_lock(world->manager);
+            world->knobs->hold_node = HELD_NODE + rounds % 2;
+            ferry_vm_give_lock(world->manager);
+            world->context = contexts[1 - rounds % 2];
+            if (rounds > 0)
+                world_wait(world, before);
+            for (unsigned i = 0; i < 20; i++)
+                ferry_vidmm_poll(world->manager, true);
+            let_it_look(world, a, &turns);
+        }
+        assert_in_range(rounds, 2, 20);
+        assert_true(kept);
+        if (fails)
+            let_nothing_come(world);
+        ferry_vm_take_lock(world->manager);
+        world->knobs->hold_node = fails ? world->knobs->hold_node : 0;
+        world->knobs->hold_turns = fails ? 1 : 0;
+        ferry_vm_give_lock(world->manager);
+        pthread_join(thread, NULL);
+        assert_int_equal(locker.result, fails ? FERRY_ERROR_TIMEOUT : FERRY_OK);
+        if (fails) {
+            let_it_come_again(world);
+            assert_false(world_place(world, a).locked);
+            assert_int_equal(ferry_vidmm_lock(world->manager, a, D3DDDI_LOCK_READ_ONLY, &address),
+                             FERRY_ERROR_DEVICE_LOST);
+            assert_int_equal(world_statistics(world).contents_lost, 1);
+        } else {
+            world_check(world, a, 8);
+            assert_int_equal(world_statistics(world).contents_lost, 0);
+        }
+        world_close(world);
+    }
+}
+
 static void who_discards_and_only_reads_gives_nothing_up(void **state)
 {
     (void)state;
@@ -257,6 +362,7 @@ int main(void)
         cmocka_unit_test(what_leaves_while_a_discard_waits_is_there_if_it_fails),
         cmocka_unit_test(what_jobs_write_while_a_lock_waits_is_there_if_it_fails),
         cmocka_unit_test(a_lock_that_waits_for_no_job_does_not_do_so_later),
+        cmocka_unit_test(others_that_go_on_for_ever_do_not_keep_a_lock_waiting),
         cmocka_unit_test(who_discards_and_only_reads_gives_nothing_up),
     };
     return WORLD_RUN(tests);

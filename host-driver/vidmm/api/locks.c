@@ -13,7 +13,7 @@
 
 static void cancel(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
 {
-    ferry_vm_lock_cancel(allocation);
+    ferry_vm_lock_cancel(&manager->memory, allocation);
     ferry_vm_rename_back(&manager->policy, allocation);
 }
 
@@ -27,20 +27,23 @@ static int finish(struct ferry_vidmm *manager, struct ferry_vm_allocation *alloc
     return result;
 }
 
+// What comes while a lock waits it waits for too, so often: then it does not give way to others any more.
+#define MOST_WAITS 4
+
 // Until everything is over that the lock waits for. The allocation may be gone after each turn.
 static int wait_for_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint64_t until[FERRY_VM_MAX_NODES],
                          bool discard, void **address)
 {
     struct ferry_vm_patience patience = {0};
     struct ferry_vm_allocation *allocation;
-    unsigned node;
+    unsigned node, waits = 0;
     int result = FERRY_OK;
     for (;;) {
         allocation = ferry_vm_allocation_find(&manager->memory, NULL, handle, &result);
         if (!allocation || result < 0)
             break;
         if (!ferry_vm_subject_pending(&manager->sched, until, true, &node)) {
-            result = ferry_vm_lock_ready(&manager->memory, allocation, until);
+            result = ferry_vm_lock_ready(&manager->memory, allocation, until, ++waits >= MOST_WAITS);
             if (result == FERRY_OK)
                 return finish(manager, allocation, address);
             continue;

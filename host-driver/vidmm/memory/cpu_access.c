@@ -82,19 +82,23 @@ int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocati
 }
 
 int ferry_vm_lock_ready(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
-                        uint64_t until[FERRY_VM_MAX_NODES])
+                        uint64_t until[FERRY_VM_MAX_NODES], bool last)
 {
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     unsigned paging = memory->sched->paging_node;
     if ((allocation->lock_flags & D3DDDI_LOCK_READ_ONLY) != 0)
         return FERRY_OK;
     // Its room may have been wanted meanwhile, and then its pages are still to be written.
-    until[paging] = allocation->subject.last_fence[paging];
+    if (!allocation->lock_held)
+        until[paging] = allocation->subject.last_fence[paging];
     if (!ferry_vm_operation_over(memory->sched, until[paging])) {
         // Behind jobs, it may be, that have come since the lock began.
         bool waits =
             (allocation->lock_flags & (D3DDDI_LOCK_DO_NOT_WAIT | D3DDDI_LOCK_DISCARD)) != D3DDDI_LOCK_DO_NOT_WAIT;
-        return waits || !ferry_vm_behind_a_job(memory->sched, until[paging]) ? FERRY_PENDING : FERRY_ERROR_BUSY;
+        if (!waits && ferry_vm_behind_a_job(memory->sched, until[paging]))
+            return FERRY_ERROR_BUSY;
+        allocation->lock_held = last;
+        return FERRY_PENDING;
     }
     if ((allocation->lock_flags & D3DDDI_LOCK_DISCARD) == 0)
         return FERRY_OK;
@@ -107,7 +111,8 @@ int ferry_vm_lock_ready(struct ferry_vm_memory *memory, struct ferry_vm_allocati
     }
     if (result == FERRY_OK) {
         allocation->fresh = 0;
-    } else if (!ferry_vm_permanent(allocation) && (allocation->dirty || allocation->fresh)) {
+    } else if (!ferry_vm_permanent(allocation) && (allocation->dirty || allocation->fresh) &&
+               ferry_vm_operation_over(memory->sched, allocation->subject.last_fence[paging])) {
         // What the lock was to have. The content is in its place, or still the pattern.
         ferry_vm_pages_free(memory->core, allocation->backing);
         allocation->backing = NULL;
@@ -118,10 +123,10 @@ int ferry_vm_lock_ready(struct ferry_vm_memory *memory, struct ferry_vm_allocati
 int ferry_vm_lock_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, void **address)
 {
     if (allocation->lost) {
-        ferry_vm_lock_cancel(allocation);
+        ferry_vm_lock_cancel(memory, allocation);
         return FERRY_ERROR_DEVICE_LOST;
     }
-    allocation->locking = 0;
+    allocation->locking = allocation->lock_held = allocation->lock_skipped = 0;
     ferry_vm_cache_handover(memory, allocation);
     bool reads = (allocation->lock_flags & (D3DDDI_LOCK_WRITE_ONLY | D3DDDI_LOCK_DISCARD)) == 0;
     memory->core->statistics.uncached_reads += reads && (allocation->flags & DXGK_ALLOC_FLAG_CACHED) == 0;
@@ -131,9 +136,15 @@ int ferry_vm_lock_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation
     return FERRY_OK;
 }
 
-void ferry_vm_lock_cancel(struct ferry_vm_allocation *allocation)
+void ferry_vm_lock_cancel(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
-    allocation->locked = allocation->locking = 0;
+    // Of another instance that the lock has taken nobody wants it.
+    if (allocation->lock_skipped && !(allocation->renaming && allocation->renaming->before)) {
+        allocation->lost = 1;
+        allocation->device->state = D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT;
+        memory->core->statistics.contents_lost++;
+    }
+    allocation->locked = allocation->locking = allocation->lock_held = allocation->lock_skipped = 0;
 }
 
 int ferry_vm_unlock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)

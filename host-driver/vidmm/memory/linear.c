@@ -32,7 +32,7 @@ int ferry_vm_linear_lock(struct ferry_vm_memory *memory, struct ferry_vm_allocat
 
 void ferry_vm_linear_cancel(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
-    ferry_vm_lock_cancel(allocation);
+    ferry_vm_lock_cancel(memory, allocation);
     if (allocation->alternate_lock)
         ferry_vm_alternate_end(memory, allocation);
 }

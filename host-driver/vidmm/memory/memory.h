@@ -57,6 +57,8 @@ struct ferry_vm_allocation {
     uint8_t wants_memory : 1;   // a memory segment is in its set
     uint8_t locked : 1;
     uint8_t locking : 1;      // locked, and the call that locks still waits
+    uint8_t lock_held : 1;    // but its pages are the CPU's already
+    uint8_t lock_skipped : 1; // and what left since did not go there
     uint8_t fresh : 1;        // content is still the fill pattern everywhere
     uint8_t dirty : 1;        // what sits in the segment is newer than the backing store, or there is none
     uint8_t dirty_before : 1; // what dirty was when the residency count last left 0
@@ -447,11 +449,13 @@ int ferry_vm_lock_check(const struct ferry_vm_memory *memory, const struct ferry
 int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags,
                         uint64_t first, uint64_t count, uint64_t until[FERRY_VM_MAX_NODES]);
 /// All that `until` named is over: a lock with Discard gives the content up now. PENDING: not yet, there is more to
-/// wait for. Errors: NO_HOST_MEMORY, BUSY (a job, with DoNotWait); nothing is given up then.
+/// wait for; for the `last` time, and what is queued from now on leaves the pages alone. Errors: NO_HOST_MEMORY, BUSY
+/// (a job, with DoNotWait); nothing is given up then.
 int ferry_vm_lock_ready(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
-                        uint64_t until[FERRY_VM_MAX_NODES]);
+                        uint64_t until[FERRY_VM_MAX_NODES], bool last);
 int ferry_vm_lock_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, void **address);
-void ferry_vm_lock_cancel(struct ferry_vm_allocation *allocation);
+/// What left beside pages that were held for it already is lost: its device is told.
+void ferry_vm_lock_cancel(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 int ferry_vm_unlock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 
 // ---- linear.c ----

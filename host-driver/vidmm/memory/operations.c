@@ -140,9 +140,12 @@ void ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_alloc
     whole.Destination.pMdl = allocation->backing;
     ferry_vm_cache_handover(memory, allocation);
     // Pages that the CPU holds locked for writing are newer than video memory, as unlock will say (R114): what is
-    // brought back lies before and behind them. While the lock waits they are the GPU's.
-    bool held = allocation->locked && !allocation->locking && (allocation->lock_flags & D3DDDI_LOCK_READ_ONLY) == 0 &&
+    // brought back lies before and behind them. While the lock waits they are the GPU's, but for the end of a long
+    // wait.
+    bool cpus = !allocation->locking || allocation->lock_held;
+    bool held = allocation->locked && cpus && (allocation->lock_flags & D3DDDI_LOCK_READ_ONLY) == 0 &&
                 !ferry_vm_locked_in_place(allocation);
+    allocation->lock_skipped |= held && allocation->locking;
     uint64_t before = (held ? allocation->lock_first : allocation->pages) * (uint64_t)PAGE_SIZE;
     uint64_t behind = held ? before + allocation->lock_pages * (uint64_t)PAGE_SIZE : before;
     uint64_t end = ferry_vm_bytes(allocation);
