@@ -21,16 +21,19 @@ class Harmless
         packets_.bar0 = RootComplex::BAR0;
         packets_.bar2 = RootComplex::BAR2 + OWN;
     }
-    // Completions may carry the tag of a read that waits, and nobody can tell them from its answer then.
-    HostilePackets::Packet next(bool with_completions)
+    // While the device reads, completions may carry the tag of a read that waits, and nobody can tell them from its
+    // answer; and a host that gives the device another name then has asked for answers that are nobody's.
+    HostilePackets::Packet next(bool device_reads)
     {
         for (;;) {
             HostilePackets::Packet p = packets_.next();
             const uint32_t type = p[0] >> 24 & 31;
-            if ((type & 30) == 10 && !with_completions)
+            if ((type & 30) == 10 && device_reads)
                 continue;
             if ((type & 30) == 4 && p.size() > 2)
                 p[2] &= ~0xffcu;
+            if (type == 4 && p.size() > 2 && device_reads)
+                p[2] = (p[2] & 0x7ffff) | RootComplex::DEVICE_ID << 16;
             if (type == 0 && p[0] >> 30 & 1)
                 redirect(p);
             return p;
@@ -95,7 +98,7 @@ void hostile_packets(Checks &checks, Random &random)
         for (unsigned i = 0; i < count; i++) {
             if (busy && random.once_in(4) && !bench.user().full())
                 bench.copies(bench.user(), 1 + random.below(4));
-            root.send(packets.next(!busy));
+            root.send(packets.next(busy));
             root.run(random.below(60));
         }
         for (int i = 0; i < 3000 && !root.sent_all(); i++)
@@ -103,6 +106,8 @@ void hostile_packets(Checks &checks, Random &random)
         checks.that(root.sent_all(), "every packet is taken");
         if (busy)
             checks.that(bench.user().wait(), "fence of the jobs beside them");
+        else
+            root.config_write(0, 0); // It has its name again.
         root.run(3000);
         checks.equal(strays, 0, "bytes written that nobody asked for");
         if (!busy)

@@ -45,6 +45,8 @@ class RootComplex : public DeviceWithMemory
 {
   public:
     static const uint64_t BAR0 = 0xfe000000, BAR2 = 0x4000000000, MSI = 0xfee00000;
+    // Bus, device and function number.
+    static const uint32_t DEVICE_ID = 0x0100;
     using Packet = std::vector<uint32_t>;
 
     explicit RootComplex(Random &random) : DeviceWithMemory(random)
@@ -219,8 +221,6 @@ class RootComplex : public DeviceWithMemory
     unsigned bare_answers = 0;
 
   private:
-    static const uint32_t DEVICE_ID = 0x0100;
-
     // Sends a non-posted request and waits for its completion, which must come.
     Packet request(Packet packet, uint32_t requester)
     {
