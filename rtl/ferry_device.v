@@ -440,6 +440,9 @@ module ferry_device #(
 
     // --- Engine and aperture table --------------------------------------------------------------------------------------
 
+    // Who looks up a page while the table is cleared waits for nothing that could be dead.
+    wire waits_for_clearing = table_clearing && (read_lookup_valid || write_lookup_valid);
+
     ferry_engine #(
         .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .TABLES(PAGE_TABLES), .LG_JOBS(JOBS_LOG2),
         .LG_URGENT(URGENT_LOG2),
@@ -449,7 +452,7 @@ module ferry_device #(
         .clk(clk), .rst(engine_rst), .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags),
         .jobs_retired(jobs_retired), .jobs_retired_urgent(jobs_retired_urgent), .poison(poison),
         .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .aborted_job(aborted_job),
-        .limits(limits), .timeout(engine_timeout), .timeout_held(asleep),
+        .limits(limits), .timeout(engine_timeout), .timeout_held(asleep || waits_for_clearing),
         .reset_request(reset_request), .resetting(resetting), .stuck(engine_stuck), .busy(engine_busy),
         .busy_read(engine_busy_read), .busy_write(engine_busy_write), .events(engine_events), .list_valid(engine_list_valid),
         .list_ready(engine_list_ready), .list_address(engine_list_address), .list_data_valid(engine_list_data_valid),
@@ -601,7 +604,7 @@ module ferry_device #(
         .walk(walking), .forget(forgets), .missed(table_missed)
     );
 
-    wire unused = &{1'b0, local_ar, local_aw, table_clearing};
+    wire unused = &{1'b0, local_ar, local_aw};
 
     end endgenerate
 

@@ -97,7 +97,8 @@ module ferry_engine #(
     input  wire [`FERRY_LIMITS_BITS-1:0] limits,
     // Cycles without progress until WATCHDOG; 0 = never.
     input  wire [31:0] timeout,
-    // Somebody holds the host's side up on purpose (D3hot): no cycle counts, in a reset either.
+    // What is waited for is not dead: somebody holds the host's side up on purpose (D3hot), or the aperture table is not ready. No
+    // cycle counts, in a reset either.
     input  wire        timeout_held,
     // Pulse or level: drop all jobs, finish outstanding bursts; resetting is 1 from the next cycle until all is idle.
     input  wire        reset_request,

@@ -126,6 +126,38 @@ void mappings_are_gone(Checks &checks, Random &random)
     bench.works();
 }
 
+// After a reset the aperture table is cleared, an entry a cycle, and who looks there waits for that: no memory is dead.
+void table_is_cleared(Checks &checks, Random &random)
+{
+    checks.begin("a_job_that_waits_while_the_aperture_table_is_cleared_is_not_taken_for_one_that_memory_lets_wait");
+    for (bool writes : {false, true}) {
+        Bench bench(checks, random);
+        RootComplex &root = bench.root();
+        bench.reset();
+        root.run(300);
+        const uint64_t from = root.time;
+        root.enumerate();
+        // The firmware is there still.
+        root.bar0(FERRY_BAR0_HOST_CONTRACT, FERRY_CONTRACT_VERSION);
+        root.bar0(FERRY_BAR0_CONTROL, 1);
+        root.bar0_64(FERRY_BAR0_FAULT_LOG_ADDRESS, FAULTS);
+        root.bar0(FERRY_BAR0_FAULT_LOG_ENTRIES_LOG2, 5);
+        root.bar0(FERRY_BAR0_ENGINE_TIMEOUT, 250);
+        bench.paging().begin_anew(7);
+        const uint32_t to = writes ? FERRY_ADDRESS_KIND_APERTURE : FERRY_ADDRESS_KIND_LOCAL;
+        bench.paging().copy(writes ? FERRY_ADDRESS_KIND_LOCAL : FERRY_ADDRESS_KIND_APERTURE, 0, to, 4095 * 4096, 64);
+        bench.paging().submit();
+        bool stuck = false;
+        for (unsigned i = 0; i < 1000 && !bench.paging().idle(); i++)
+            stuck |= root.bar0(FERRY_BAR0_STATUS) & FERRY_BAR0_STATUS_ENGINE_STUCK_MASK;
+        checks.that(root.time - from > 4096, "the table was not cleared before");
+        checks.that(bench.paging().idle(), "fence of a job on a page that is not mapped");
+        checks.that(!stuck, "memory is not given up on");
+        checks.equal(bench.last_kind(), FERRY_FAULT_KIND_APERTURE_INVALID, "fault kind");
+        bench.works();
+    }
+}
+
 void memory_is_dead(Checks &checks, Random &random)
 {
     checks.begin("a_function_reset_with_dead_memory_ends_and_status_says_that_the_engine_is_stuck");
@@ -345,6 +377,7 @@ int main()
     in_front_of_the_link(checks, random);
     mappings_are_gone(checks, random);
     views_are_gone(checks, random);
+    table_is_cleared(checks, random);
     memory_is_dead(checks, random);
     function_resets_of_tables(checks, random);
     function_resets_of_writes(checks, random);
