@@ -103,9 +103,10 @@ module ferry_fetch_receive #(
     wire [31:0] low = m_axi_rdata[31:0];
     wire [31:0] high = m_axi_rdata[63:32];
 
-    // Words from the page's beginning to the buffer's end, of a size that fits into a slot.
+    // Words from the page's beginning to the buffer's end, of a size that fits into a slot. One that begins within a word ends
+    // within the one behind; so far nothing else was reserved.
     wire [10:0] end_word = {2'd0, place_reg} + {1'b0, low[12:3]};
-    wire        goes_round = last_page_reg && (end_word[10] || (end_word[9] && end_word[8:0] != 9'd0));
+    wire        goes_round = last_page_reg && (end_word[10] || (end_word[9] && (end_word[8:0] != 9'd0 || bad_reserved_reg)));
 
     // The last beat of an entry is its reserved word, which must be zero.
     wire bad_reserved = bad_reserved_reg || low != 32'd0 || high != 32'd0;

@@ -246,6 +246,11 @@ static void bad_entries(Checks &checks, Random &random)
         {0xfffffffffffff800, 2056, 0, FERRY_FAULT_KIND_BUFFER_SIZE},
         {0xfffffffffffffff8, 8, 0, FERRY_FAULT_KIND_NONE},
         {0xfffffffffffffff8, 16, 0, FERRY_FAULT_KIND_BUFFER_SIZE},
+        // Also if it begins in the middle of a double word, which is another rule's.
+        {0xfffffffffffffff9, 8, 0, FERRY_FAULT_KIND_BUFFER_SIZE},
+        {0xfffffffffffff804, 2048, 0, FERRY_FAULT_KIND_BUFFER_SIZE},
+        {0xfffffffffffff804, 2040, 0, FERRY_FAULT_KIND_PACKET_RESERVED},
+        {0xfffffffffffffff9, 0, 0, FERRY_FAULT_KIND_PACKET_RESERVED},
         {0x10000004, 64, 0, FERRY_FAULT_KIND_PACKET_RESERVED},
         {0x10000000, 64 | 1ull << 63, 0, FERRY_FAULT_KIND_PACKET_RESERVED},
         {0x10000000, 64, 1, FERRY_FAULT_KIND_PACKET_RESERVED},
@@ -255,7 +260,7 @@ static void bad_entries(Checks &checks, Random &random)
     };
     Bench bench(random);
     for (Ring &each : bench.rings)
-        each.log2 = 4;
+        each.log2 = 5;
     Ring &ring = bench.rings[2];
     ring.base = 0x7000000000ull;
     start(checks, bench);
