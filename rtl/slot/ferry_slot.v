@@ -85,14 +85,12 @@ module ferry_slot #(
 
     // ---- From the host -------------------------------------------------------------------------------------------
 
-    wire        stand, write, write_waits;
+    wire        stand, early, write, write_waits;
     wire [11:0] write_address;
     wire [31:0] write_data;
     // Number of the beat, up to 2, of whichever packet is under way; it is the mirror's; the host's has four words.
     reg  [1:0]  in_beat_reg;
     reg         in_four_reg;
-    // It is a request of the host's.
-    reg         in_request_reg;
     reg         writes_reg;
     // A beat is offered and was not taken: it stays.
     reg         offered_reg;
@@ -103,10 +101,8 @@ module ferry_slot #(
     wire        writes = chooses ? write && s_axis_tlp_request_ok : writes_reg;
     wire        passes = !writes && !(chooses && stand);
     wire        in_goes = s_axis_tlp_tvalid && s_axis_tlp_tready;
-    // Completions (type 0101x) are answers, and may come all the time. A request comes until its last beat was taken.
-    wire        host_begins = in_begins || writes;
-    wire        is_request = m_axis_rx_tdata[28:25] != 4'b0101;
-    wire        request_comes = host_begins ? m_axis_rx_tvalid && is_request : in_request_reg;
+    // A packet of the host's comes until its last beat was taken.
+    wire        packet_comes = m_axis_rx_tvalid || !(in_begins || writes);
 
     assign rx_np_ok = s_axis_tlp_request_ok && !write;
     assign m_axis_rx_tready = passes && s_axis_tlp_tready;
@@ -122,10 +118,8 @@ module ferry_slot #(
         writes_reg <= writes;
         if (in_goes) begin
             in_beat_reg <= s_axis_tlp_tlast ? 2'd0 : in_beat_reg[1] ? 2'd2 : in_beat_reg + 2'd1;
-            if (in_begins) begin
+            if (in_begins)
                 in_four_reg <= m_axis_rx_tdata[29];
-                in_request_reg <= is_request;
-            end
         end
         if (rst) begin
             in_beat_reg <= 2'd0;
@@ -173,7 +167,7 @@ module ferry_slot #(
         .clk(clk), .rst(rst), .manage_word(cfg_mgmt_dwaddr), .manage_read(cfg_mgmt_rd_en), .manage_data(cfg_mgmt_do),
         .manage_done(cfg_mgmt_rd_wr_done), .function_id(function_id), .command(cfg_command), .device_control(cfg_dcommand),
         .power_state(cfg_pmcsr_powerstate), .msi_enable(cfg_interrupt_msienable), .function_reset(cfg_received_func_lvl_rst && !asked_reg),
-        .request_comes(request_comes), .stand(stand), .write(write), .write_address(write_address), .write_data(write_data),
+        .packet_comes(packet_comes), .stand(stand), .early(early), .write(write), .write_address(write_address), .write_data(write_data),
         .write_waits(write_waits),
         .write_taken(writes && in_goes && s_axis_tlp_tlast), .write_answered(keeps && out_goes && m_axis_tlp_tlast)
     );
@@ -184,11 +178,16 @@ module ferry_slot #(
 
     assign fc_sel = 3'b100;
 
+    // Nobody speaks without leave, though the device be told of it late; and nothing is asked for whose answers would keep it so.
+    wire posted_room, request_room;
+    assign m_axis_tlp_posted_ok = posted_room && cfg_command[2];
+    assign m_axis_tlp_request_ok = request_room && cfg_command[2] && !early;
+
     ferry_slot_credits credits (
         .clk(clk), .rst(rst), .posted_headers(fc_ph), .posted_data(fc_pd), .request_headers(fc_nph),
         .completion_headers(fc_cplh), .completion_data(fc_cpld), .max_payload(cfg_dcommand[7:5]),
         .beat_goes(out_goes && !keeps), .packet_begins(out_begins), .packet_kind(m_axis_tlp_tdata[31:24]),
-        .posted_ok(m_axis_tlp_posted_ok), .request_ok(m_axis_tlp_request_ok), .completion_ok(m_axis_tlp_completion_ok)
+        .posted_ok(posted_room), .request_ok(request_room), .completion_ok(m_axis_tlp_completion_ok)
     );
 
     wire unused = &{1'b0, m_axis_rx_tkeep[7:5], m_axis_rx_tkeep[3:1]};

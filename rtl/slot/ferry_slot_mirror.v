@@ -4,8 +4,9 @@
 // changed into the device, as the host would have: Configuration Write Type 0 requests, whose answers ferry_slot keeps
 // back. What the block also shows on wires tells at once that something changed: until a whole round has gone by since,
 // the host's packets stand (PCI Express base specification 2.2.6.2, 6.6.2: what comes behind the answer to a
-// configuration write finds it done). What came before that write may wait in the block still: memory is not switched off,
-// and nothing changed then, before requests have stopped coming for a while.
+// configuration write finds it done). What came before that write may wait in the block still, behind answers too: memory is
+// not switched off, and nothing changed then, before packets have stopped coming for a while. So that answers stop, the device
+// asks for no more of them meanwhile.
 //
 // Error reporting is the block's, so none of it is copied: the device would send messages that the block does not know.
 `default_nettype none
@@ -36,11 +37,13 @@ module ferry_slot_mirror #(
     // One-cycle pulse: the host has asked for a function level reset.
     input  wire        function_reset,
 
-    // A request of the host's is there, or what of it has not come yet.
-    input  wire        request_comes,
+    // A packet of the host's is there, or what of it has not come yet.
+    input  wire        packet_comes,
 
     // The host's packets wait.
     output wire        stand,
+    // The host has switched memory off, and what it sent before may be in the block still.
+    output wire        early,
     // A register of the device is to be written with all four bytes: until it is taken, and then until it is answered.
     output wire        write,
     output wire [11:0] write_address,
@@ -63,7 +66,7 @@ module ferry_slot_mirror #(
     reg  [26:0] shown_reg;
     reg         moved_reg;
     reg         settled_reg;
-    // The device has memory on; clocks without a request since the host has switched it off, up to 16.
+    // The device has memory on; clocks without a packet since the host has switched it off, up to 16.
     reg         memory_reg;
     reg  [4:0]  quiet_reg;
     // A reset is to be written; it is what is being written.
@@ -100,13 +103,13 @@ module ferry_slot_mirror #(
 
     wire [26:0] shown = {function_id, msi_enable, power_state, command[2:1], device_control[14:12], device_control[7:5]};
     wire        moves = shown != shown_reg;
-    wire        early = memory_reg && !command[1] && !quiet_reg[4];
     wire [31:0] value = value_reg & mask;
     wire        is_so = known_reg[at_reg] && copies[at_reg] == value;
     wire        at_control = at_reg == CONTROL;
     // This register is as it should be. A reset that was asked for comes before the next one.
     wire        done = state_reg == COMPARE ? is_so && !(at_control && reset_reg) : state_reg == ANSWER && write_answered && !resets_reg;
 
+    assign early = memory_reg && !command[1] && !quiet_reg[4];
     assign manage_word = word;
     assign manage_read = state_reg == READ && !manage_done;
     assign stand = (moves || !settled_reg || reset_reg) && !early;
@@ -117,7 +120,7 @@ module ferry_slot_mirror #(
     assign write_data = resets_reg ? value | `FERRY_CONFIG_SPACE_DEVICE_CONTROL_INITIATE_FUNCTION_RESET_MASK : value;
 
     always @(posedge clk) begin
-        quiet_reg <= command[1] ? 5'd0 : quiet_reg[4] ? quiet_reg : request_comes ? 5'd0 : quiet_reg + 5'd1;
+        quiet_reg <= command[1] ? 5'd0 : quiet_reg[4] ? quiet_reg : packet_comes ? 5'd0 : quiet_reg + 5'd1;
         moved_reg <= moved_reg || moves;
         if (moves)
             settled_reg <= 1'b0;

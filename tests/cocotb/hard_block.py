@@ -12,6 +12,7 @@ from collections import deque
 import cocotb
 from cocotb.queue import Queue
 from cocotb.triggers import FallingEdge, RisingEdge
+from cocotb.utils import get_sim_time
 from cocotbext.pcie.core.caps import MsiCapability
 from cocotbext.pcie.core.dllp import FcType
 from cocotbext.pcie.core.endpoint import Endpoint
@@ -27,6 +28,8 @@ INPUTS = ["m_axis_rx_" + name for name in ("tdata", "tkeep", "tlast", "tvalid")]
 POWER_AT, MSI_AT, PCIE_AT = 0x40 // 4, 0x48 // 4, 0x60 // 4
 # The credits that are shown are as they were so many times four clocks ago.
 LATE = 10
+# Who has lost the leave to speak may have chosen a packet just before.
+CHOSEN_NS = 320
 
 
 class Registers(Endpoint):
@@ -60,9 +63,12 @@ class HardBlock(LinkEnd):
         self.endless, self.registers = endless, Registers(self, bar2_bits)
         self.append_function(self.registers)
         self.held, self.arrived = deque(), Queue()
-        self.largest = 0
+        # Payload of the largest packet; the device has asked for more than a buffer.
+        self.largest, self.reads_data = 0, False
         # How often it has nothing to give for a clock within a packet; it keeps what comes until it is configured next.
         self.pauses, self.keeps, self.down = 0.1, False, False
+        # When the leave to speak was taken away.
+        self.silent_at = 0
         for process in (self.manage(), self.to_user(), self.from_user(), self.show_credits()):
             cocotb.start_soon(process)
 
@@ -93,6 +99,8 @@ class HardBlock(LinkEnd):
     async def show(self, reset=False):
         dut, registers = self.dut, self.registers
         self.keeps = False
+        if not registers.bus_master_enable and int(dut.cfg_command.value) & 4:
+            self.silent_at = get_sim_time("ns")
         dut.cfg_bus_number.value = registers.bus_num
         dut.cfg_command.value = await registers.read_config_register(1) & 0xffff
         dut.cfg_dcommand.value = await registers.read_config_register(PCIE_AT + 2) & 0xffff
@@ -214,6 +222,7 @@ class HardBlock(LinkEnd):
             beat = str(dut.s_axis_tx_tdata.value).replace("X", random.choice("01"))
             keep = int(dut.s_axis_tx_tkeep.value)
             if not words:
+                leave = self.registers.bus_master_enable or get_sim_time("ns") < self.silent_at + CHOSEN_NS
                 kind, units = self.credits(int(beat[32:], 2))
                 self.taken[kind][0] += 1
                 self.taken[kind][1] += units
@@ -230,8 +239,9 @@ class HardBlock(LinkEnd):
             assert (kind, units) == (tlp.get_fc_type(), tlp.get_data_credits()), repr(tlp)
             # What the adapter keeps back; what may not be sent; and by whom.
             assert tlp.fmt_type != TlpType.CPL or tlp.status != CplStatus.SC, repr(tlp)
-            assert tlp.is_completion() or self.registers.bus_master_enable, repr(tlp)
+            assert tlp.is_completion() or leave, repr(tlp)
             assert (tlp.completer_id if tlp.is_completion() else tlp.requester_id) == self.registers.pcie_id, repr(tlp)
             assert 4 * tlp.length <= 128 << self.registers.pcie_cap.max_payload_size or not tlp.get_data(), repr(tlp)
             self.largest = max(self.largest, len(tlp.get_data() or b""))
+            self.reads_data |= kind == FcType.NP and tlp.length > 16
             cocotb.start_soon(self.forward(tlp, kind, units))

@@ -77,6 +77,31 @@ async def bars_move_and_go_off(machine):
     machine.end.pauses = pauses
 
 
+async def what_was_written_behind_answers_is_written(machine):
+    """The block still has answers to the device's reads, and behind them what the host wrote, when memory goes off, the leave to
+    speak, or both."""
+    device = machine.device
+    bar, command = await device.config_read_dword(0x10), await device.config_read_word(4)
+    for off in (2, 4, 6):
+        order_both_ways(machine)
+        await machine.ring()
+        # It reads the data by then.
+        while not machine.end.reads_data:
+            await Timer(50, "ns")
+        machine.end.keeps = True
+        await Timer(1, "us")
+        words = random.randbytes(1000)
+        await machine.bar2.write(0x2000, words)
+        await device.config_write_word(4, command & ~off)
+        await Timer(25, "us")
+        await device.config_write_dword(0x10, bar ^ 1 << 16)
+        await device.config_write_dword(0x10, bar)
+        await device.config_write_word(4, command)
+        assert await machine.bar2.read(0x2000, 1000) == words
+        assert await machine.wait() == C["BUFFER_STATUS_SUCCESS"]
+        machine.end.reads_data = False
+
+
 async def interrupts_go_where_they_should(machine):
     assert await machine.device.alloc_irq_vectors(1, 1) == 1
     event = machine.device.msi_vectors[0].event
@@ -118,6 +143,7 @@ async def it_sleeps_and_sends_nothing_without_leave(machine):
 async def follows_what_the_block_was_told(dut):
     machine = await start(dut, False, 1)
     await bars_move_and_go_off(machine)
+    await what_was_written_behind_answers_is_written(machine)
     await interrupts_go_where_they_should(machine)
     await it_sleeps_and_sends_nothing_without_leave(machine)
 
