@@ -45,5 +45,8 @@ void fault_before_a_reset_is_told(void **state);
 void fault_before_memory_gives_up_is_told(void **state);
 void memory_comes_back_while_the_sequencer_is_stopped(void **state);
 void restart_goes_on_in_the_fault_log(void **state);
+void unread_entry_of_a_long_ring(void **state);
+void reset_behind_a_stuck_engine(void **state);
+void paging_comes_beside_a_fault(void **state);
 
 #endif

@@ -439,3 +439,82 @@ void restart_goes_on_in_the_fault_log(void **state)
     assert_non_null(double_fault_record(0));
     assert_int_equal(double_fault_record(0)->words[FERRY_FAULT_RECORD_SEQUENCE / 4], 8);
 }
+
+// Of an entry that could not be read the fetcher tells the lower five bits of its number: the rest is the ring's.
+void unread_entry_of_a_long_ring(void **state)
+{
+    (void)state;
+    double_reset();
+    run_from_reset();
+    machine.ring_entries_log2[1] = 6;
+    machine.rings[1].retired = machine.first_retired[1] = 40;
+    double_submit_unfetched(1, FERRY_FAULT_KIND_BUFFER_FETCH, 0, DOUBLE_UNREAD, 0);
+    assert_true(run_machine(100000));
+    assert_string_equal(machine.wrong, "");
+    assert_non_null(double_fault_record(0));
+
+    const uint32_t *record = double_fault_record(0)->words;
+    const uint64_t told = record[FERRY_FAULT_RECORD_ADDRESS / 4] | (uint64_t)record[FERRY_FAULT_RECORD_ADDRESS / 4 + 1]
+                                                                       << 32;
+
+    assert_int_equal(told, machine.ring_base[1] + UINT64_C(40) * FERRY_RING_ENTRY_SIZE);
+}
+
+// A buffer that a stuck engine refused waits for room in the fault log. A reset gives up on the engine meanwhile: then
+// that is what became of the buffer, of the packet that was refused on.
+void reset_behind_a_stuck_engine(void **state)
+{
+    struct buffer bad = {.count = 0}, b = {.count = 0};
+
+    (void)state;
+    double_reset();
+    run_from_reset();
+    machine.log_is_read = false;
+    machine.log_entries_log2 = 0;
+    put_nop(&bad, 2);
+    bad.words[0] |= 0xee;
+    put_nop(&b, 2);
+    put_copy(&b, 0, 0, 16, 0, 64);
+    machine.stuck = true;
+    double_submit(1, bad.words, bad.count, 1, false);
+    double_submit(2, b.words, b.count, 2, false);
+    assert_false(run_machine(20000));
+    double_engine_reset(10);
+    assert_false(run_machine(20000));
+    machine.log_consumed++;
+    assert_true(run_machine(20000));
+    assert_string_equal(machine.wrong, "");
+    assert_non_null(double_fault_record(1));
+    assert_int_equal(double_fault_record(1)->words[FERRY_FAULT_RECORD_WHAT / 4],
+                     FERRY_FAULT_KIND_ENGINE_RESET | FERRY_PUT(FERRY_FAULT_RECORD_WHAT_RING, 2u) |
+                         FERRY_PUT(FERRY_FAULT_RECORD_WHAT_PACKET_OFFSET, 8u));
+}
+
+// A user's buffer waits in the sequencer for room when the firmware looks into another one's fault, and a buffer of the
+// paging ring gets its slot about then: the sequencer is stopped before it is started for that. At each distance of
+// the two.
+void paging_comes_beside_a_fault(void **state)
+{
+    (void)state;
+    for (unsigned ticks = 20; ticks < 220; ticks++) {
+        struct buffer b = {.count = 0}, more = {.count = 0}, paging = {.count = 0};
+
+        double_reset();
+        run_from_reset();
+        machine.job_ticks = 300;
+        machine.post_ticks = ticks;
+        put_copy(&b, 0, 0, 16, 0, 64);
+        for (unsigned n = 0; n < 12; n++)
+            put_copy(&more, 0, 0, 16, 0, 64);
+        put_nop(&paging, 2);
+        double_submit(1, b.words, b.count, 1, false);
+        double_submit(2, more.words, more.count, 2, false);
+        double_fault_job(0, FERRY_FAULT_KIND_LOCAL_ERROR, true, 0, 0);
+        assert_false(run_machine(200));
+        // Two have the slots that are left, the third gets that of the first, whose record is as long on its way.
+        for (unsigned n = 0; n < 3; n++)
+            double_submit(0, paging.words, paging.count, 3 + n, false);
+        assert_true(run_machine(100000));
+        must_be_null(double_verify());
+    }
+}
