@@ -94,6 +94,8 @@ void double_start_sequencer(uint32_t command)
     if (((command & FERRY_CORE_SEQUENCE_SYSTEM_MASK) && !(entry->rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK)) ||
         ((command & FERRY_CORE_SEQUENCE_TABLES_MASK) && !(entry->rights & FERRY_BAR0_RING_RIGHTS_TABLES_MASK)))
         double_wrong("sequencer told of a right that the ring does not have", command);
+    if (!(command & FERRY_CORE_SEQUENCE_SYSTEM_MASK) && (entry->rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK))
+        double_wrong("sequencer not told of the right to system memory", entry->rights);
     machine.sequencer.slot = slot;
     machine.sequencer.offset = FERRY_GET(FERRY_CORE_SEQUENCE_PACKET_OFFSET, command);
     machine.sequencer.system = command & FERRY_CORE_SEQUENCE_SYSTEM_MASK;
