@@ -46,6 +46,7 @@ void double_reset(void)
     machine.job_ticks = 20;
     machine.mmu_ticks_per_page = 2;
     machine.post_ticks = 12;
+    machine.look_ticks = 2;
     machine.log_is_read = true;
     for (unsigned slot = 0; slot < DOUBLE_SLOTS; slot++)
         machine.slot_entry[slot] = -1;

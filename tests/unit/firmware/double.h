@@ -73,6 +73,7 @@ struct double_machine {
     uint32_t job_ticks, mmu_ticks_per_page, post_ticks; // Durations.
     bool log_is_read;                                   // The host reads the fault log at once.
     unsigned shy;                                       // The sequencer leaves each shy-th good packet; 0 none.
+    unsigned look_ticks;                                // Steps in which it looks at a packet.
     bool sequencer_elsewhere;                           // It is a real one: the test steps it.
     // The job with this serial number faults; see double_fault_job().
     struct {

@@ -145,7 +145,7 @@ void double_sequencer_step(void)
         stop_sequencer();
         return;
     }
-    if (!machine.sequencer.waiting && ++machine.sequencer.think % 2)
+    if (!machine.sequencer.waiting && ++machine.sequencer.think % machine.look_ticks)
         return;
     for (unsigned i = 0; i < entry->oracle->action_count; i++)
         if (entry->oracle->actions[i].packet_offset == machine.sequencer.offset)

@@ -90,6 +90,8 @@ static void table_change_that_waits_lets_paging_pass(void **state)
     double_reset();
     run_from_reset();
     machine.job_ticks = 50000;
+    // What waits does not keep the sequencer from others.
+    machine.look_ticks = 40;
     machine.rights[1] |= FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK;
     put_copy(&change, 0, 0, 16, 0, 64);
     put_map(&change, 0, 0, 4);
