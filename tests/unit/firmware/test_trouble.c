@@ -150,6 +150,7 @@ void engine_fault_is_named_from_its_packet(void **state)
     const uint32_t list_in = FERRY_PUT(FERRY_PACKET_PLACES_LIST, FERRY_LIST_SIDE_SOURCE) | from_host;
     const uint32_t list_out = FERRY_PUT(FERRY_PACKET_PLACES_LIST, FERRY_LIST_SIDE_DESTINATION) | to_host;
     const uint64_t page = 0x000fedcba9876000ull;
+    const struct rectangle_side rows = {0x1200000000ull, 0x100, 0}, image = {0xe000, 0x100, 0};
     static const struct {
         unsigned packet;
         uint32_t kind, distance, written;
@@ -177,6 +178,7 @@ void engine_fault_is_named_from_its_packet(void **state)
         {5, FERRY_FAULT_KIND_LOCAL_ERROR, 2, DOUBLE_UP_TO_POSITION, true, 0, 0, 2, true, 0xd002, 0},
         {6, FERRY_FAULT_KIND_HOST_ABORT, 0, DOUBLE_UP_TO_POSITION, true, 1, 0, 0, true, 0x7700000018ull, 0},
         {6, FERRY_FAULT_KIND_WATCHDOG, 0, 0, false, 1, 0, 0, true, 0x7700000018ull, 0},
+        {7, FERRY_FAULT_KIND_WATCHDOG, 0, 0, false, 1, 0, 0, false, 0x1200000000ull, 0},
     };
 
     (void)state;
@@ -184,6 +186,7 @@ void engine_fault_is_named_from_its_packet(void **state)
         struct buffer b = {.count = 0};
 
         double_reset();
+        double_has_more();
         run_from_reset();
         put_nop(&b, 2);
         switch (cases[i].packet) {
@@ -193,7 +196,8 @@ void engine_fault_is_named_from_its_packet(void **state)
         case 3: put_copy_pages(&b, 0, list_out, 0x2000, 0x100, 0xa000, 3); break;
         case 4: put_read(&b, 0, 0, 4, 0xc000); break;
         case 5: put_write(&b, 0, 0, 4, 0xd000, 1); break;
-        default: put_fence(&b, to_host, 0x7700000018ull, 3); break;
+        case 6: put_fence(&b, to_host, 0x7700000018ull, 3); break;
+        default: put_rectangle(&b, 0, from_host, 64, 4, &rows, &image); break;
         }
         if (cases[i].packet == 2 || cases[i].packet == 3) {
             for (unsigned n = 0; n < 3; n++) {
