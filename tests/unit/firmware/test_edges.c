@@ -124,6 +124,8 @@ void ranges_to_the_byte(void **state)
     TRY(SYSTEM_TOO, RANGE, put_copy(&packet, 0, FROM(SYSTEM), 4097, top, 0x2000));
     TRY(SYSTEM_TOO, NONE, put_copy(&packet, 0, TO(SYSTEM), 4096, 0x2000, top));
     TRY(SYSTEM_TOO, RANGE, put_copy(&packet, 0, TO(SYSTEM), 4097, 0x2000, top));
+    // Nothing may stand anywhere in system memory.
+    TRY(SYSTEM_TOO, NONE, put_copy(&packet, 0, FROM(SYSTEM), 0, 5, 0x2000));
     // Nothing may stand where memory ends, but not behind it.
     TRY(0, NONE, put_copy(&packet, 0, 0, 0, VIDEO_MEMORY, 0x2000));
     TRY(0, RANGE, put_copy(&packet, 0, 0, 0, VIDEO_MEMORY + 1, 0x2000));
