@@ -278,6 +278,41 @@ std::string behind_a_long_fill(uint64_t seed)
     return "";
 }
 
+// An ordered fill, as of a fence, writes when all that went before it in its class is written, be it in the other
+// memory.
+std::string fill_behind_its_class(uint64_t seed)
+{
+    for (unsigned urgent = 0; urgent < 2; urgent++) {
+        Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+        Reference reference(machine);
+        Job job, fence;
+        job.source = 4096;
+        job.destination = 8192;
+        job.length = 64;
+        fence.op = FERRY_JOB_OP_FILL;
+        fence.destination_kind = FERRY_ADDRESS_KIND_SYSTEM;
+        fence.destination = HOST_BASE + 4096;
+        fence.pattern_log2 = 3;
+        fence.length = 8;
+        job.urgent = fence.urgent = urgent;
+        machine.local.dead = Memory::B;
+        for (const Job &each : {job, fence}) {
+            machine.submit(each);
+            reference.apply(each);
+        }
+        for (unsigned cycle = 0; cycle < 500; cycle++)
+            machine.step();
+        if (machine.local.write_beats != 8 || machine.host.write_beats != 0)
+            return "urgent " + std::to_string(urgent) + ": " + std::to_string(machine.local.write_beats) + " and " +
+                   std::to_string(machine.host.write_beats) + " beats written, without an answer";
+        machine.local.dead = 0;
+        std::string wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return wrong;
+    }
+    return "";
+}
+
 } // namespace
 
 const std::vector<Test> PREEMPT_TESTS = {
@@ -285,4 +320,5 @@ const std::vector<Test> PREEMPT_TESTS = {
     {"urgent_jobs_pass_a_full_queue", full_queue},
     {"a_queue_of_fills_in_front_of_an_urgent_job", queue_of_fills},
     {"an_urgent_job_behind_a_long_fill", behind_a_long_fill},
+    {"a_fill_behind_its_class", fill_behind_its_class},
 };
