@@ -313,6 +313,35 @@ std::string fill_behind_its_class(uint64_t seed)
     return "";
 }
 
+// A long fill makes way for an urgent job that is there, and for none that was, of which every place of the queue still
+// tells.
+std::string long_fill_behind_urgent_jobs(uint64_t seed)
+{
+    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+    Reference reference(machine);
+    for (unsigned i = 0; i < 100; i++) {
+        Job job = small_urgent_job();
+        machine.submit(job);
+        reference.apply(job);
+    }
+    std::string wrong = finish(machine, reference);
+    if (!wrong.empty())
+        return wrong;
+    Job fill;
+    fill.op = FERRY_JOB_OP_FILL;
+    fill.pattern_log2 = 3;
+    fill.source = machine.random.next();
+    fill.destination = 8192;
+    fill.length = 1024;
+    machine.submit(fill);
+    reference.apply(fill);
+    wrong = finish(machine, reference);
+    uint64_t cycles = machine.retired_at.back() - machine.taken_at.back();
+    if (wrong.empty() && cycles > 128 + 50)
+        return "128 beats took " + std::to_string(cycles) + " cycles";
+    return wrong;
+}
+
 } // namespace
 
 const std::vector<Test> PREEMPT_TESTS = {
@@ -321,4 +350,5 @@ const std::vector<Test> PREEMPT_TESTS = {
     {"a_queue_of_fills_in_front_of_an_urgent_job", queue_of_fills},
     {"an_urgent_job_behind_a_long_fill", behind_a_long_fill},
     {"a_fill_behind_its_class", fill_behind_its_class},
+    {"a_long_fill_behind_urgent_jobs", long_fill_behind_urgent_jobs},
 };
