@@ -359,6 +359,7 @@ static void malformed(Bench &b)
         {0x40000002, 0x0000005f, r + 4, 1, 2},       //
         {0x40000003, 0x000000f9, r, 1, 2, 3},        //
         {0x40000003, 0x000000ef, r, 1, 2, 3},        //
+        {0x40004003, 0x000000ef, r, 1, 2, 3},        // and poisoned, which counts for nothing then
         {0x00000002, 0x000000ff, r + 4092},          // crosses 4 KiB
         {0x00000000, 0x000000ff, r + 4},             //
         {0x40000002, 0x000000ff, r + 4092, 1, 2},    //
@@ -374,7 +375,16 @@ static void malformed(Bench &b)
         {0x40008001, 0x0000000f, r, 1},              // digest that is not there
         {0x04000002, 0x0000000f, 0x03000000},        // configuration of two words
         {0x04000001, 0x0000001f, 0x03000000},        //
+        {0x2a000000, 0x00002000, 0, 0},              // completions of four header words
+        {0x6a000002, 0x00000008, 0, 0, 1, 2},        //
     };
+    // Of more than two words the first ones that count are those to the end, the last ones those from the beginning.
+    for (uint32_t enable = 1; enable < 15; enable++) {
+        if (enable != 0xe && enable != 0xc && enable != 8)
+            bad.push_back({0x40000003, 0xf0 | enable, r, 1, 2, 3});
+        if (enable != 7 && enable != 3 && enable != 1)
+            bad.push_back({0x40000003, enable << 4 | 0xf, r, 1, 2, 3});
+    }
     Packet big = b.memory_request(true, r, 33, 15, 15, random_words(b, 33), 0);
     bad.push_back(big);
     big = b.memory_request(true, r, 64, 15, 15, random_words(b, 64), 0);
@@ -404,6 +414,7 @@ static void malformed(Bench &b)
         }
         b.settle(100000);
         EXPECT(b, "malformed", b.counts.malformed, expected);
+        EXPECT(b, "others", b.counts.poisoned + b.counts.unexpected, 0);
     }
     // With the other maximum payload too.
     b.configure(256, 512, 64);
