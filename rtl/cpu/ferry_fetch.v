@@ -177,7 +177,7 @@ module ferry_fetch #(
     wire [7:0] kick = {7'd0, ring_write && (ring_offset == PRODUCER_OFFSET[5:0] || ring_offset == CONTROL_OFFSET[5:0])} << ring_number;
     wire [7:0] looked = {7'd0, state_reg == S_IDLE && check} << ring_chosen;
     // The host stops or moves the ring that is looked at: what was read of it may be half old.
-    wire moved = ring_write && ring_number == ring_reg && ring_offset != PRODUCER_OFFSET[5:0] && !take &&
+    wire moved = ring_write && ring_number == ring_reg && ring_offset != PRODUCER_OFFSET[5:0] &&
                  (state_reg == S_CHECK || state_reg == S_PLACE || state_reg == S_ENTRY);
     wire [7:0] goes_on = {7'd0, take || moved} << ring_reg;
 
