@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of an address space share: its tree of ranges (address_ranges.c) and its tables (address_tables.c).
+// What the files of an address space share: its tree of ranges (address_ranges.c), where they go (address_places.c) and
+// its tables (address_tables.c).
 #ifndef FERRY_VIDMM_SPACE_ADDRESS_INTERNAL_H
 #define FERRY_VIDMM_SPACE_ADDRESS_INTERNAL_H
 
@@ -7,6 +8,14 @@
 
 void ferry_vm_range_enter(struct ferry_vm_address_space *space, struct ferry_vm_range *range);
 void ferry_vm_range_leave(struct ferry_vm_address_space *space, struct ferry_vm_range *range);
+
+/// Where a range goes, which may be taken when the place was given. Errors: ARGUMENT, NO_VIDEO_MEMORY (no such room).
+int ferry_vm_place_find(const struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
+                        uint64_t *first);
+/// Of any place, when the pool has too few tables for the one at `first`: a free one that brings about as many as the
+/// pool has, if there is one, aligned less if need be; else the one of the fewest.
+uint64_t ferry_vm_place_with_tables(const struct ferry_vm_address_space *space, const struct ferry_vm_where *where,
+                                    uint64_t pages, uint64_t first);
 
 /// Tables that addresses need and that do not exist. Zeroed at first.
 struct ferry_vm_missing {

@@ -88,47 +88,10 @@ static bool is_free(const struct ferry_vm_address_space *space, uint64_t first, 
     return !range || range->first >= first + pages;
 }
 
-// The lowest free place in [least, most); UINT64_MAX = none.
-static uint64_t free_place(const struct ferry_vm_address_space *space, uint64_t least, uint64_t most, uint64_t pages,
-                           uint64_t alignment)
-{
-    uint64_t at = (least + alignment - 1) & ~(alignment - 1);
-
-    while (at < most && pages <= most - at) {
-        const struct ferry_vm_range *range = ferry_vm_address_find(space, at);
-
-        if (!range || range->first >= at + pages)
-            return at;
-        at = (range->first + range->pages + alignment - 1) & ~(alignment - 1);
-    }
-    return UINT64_MAX;
-}
-
-static int find_place(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
-                      uint64_t *first)
-{
-    uint64_t alignment = where->alignment ? where->alignment : 1, most = where->most ? where->most : FERRY_VM_VA_PAGES;
-
-    if (pages == 0 || pages > FERRY_VM_VA_PAGES || (alignment & (alignment - 1)))
-        return FERRY_ERROR_ARGUMENT;
-    if (where->base != UINT64_MAX) {
-        *first = where->base;
-        return where->base % alignment || where->base > FERRY_VM_VA_PAGES - pages ? FERRY_ERROR_ARGUMENT : FERRY_OK;
-    }
-    if (most > FERRY_VM_VA_PAGES || where->least >= most)
-        return FERRY_ERROR_ARGUMENT;
-    // On from where the last one went, as long as there is room, so that addresses are not used again at once.
-    uint64_t least = where->least ? where->least : FERRY_VM_GROUP_PAGES;
-    *first = free_place(space, space->next > least ? space->next : least, most, pages, alignment);
-    if (*first == UINT64_MAX)
-        *first = free_place(space, least, most, pages, alignment);
-    return *first == UINT64_MAX ? FERRY_ERROR_NO_VIDEO_MEMORY : FERRY_OK;
-}
-
 int ferry_vm_address_reserve(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
                              uint64_t *first)
 {
-    int error = find_place(space, where, pages, first);
+    int error = ferry_vm_place_find(space, where, pages, first);
 
     if (error != FERRY_OK)
         return error;
@@ -232,15 +195,23 @@ static void cut_out(struct ferry_vm_address_space *space, uint64_t first, uint64
     }
 }
 
+static uint64_t missing_at(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages,
+                           struct ferry_vm_missing *missing)
+{
+    *missing = (struct ferry_vm_missing){0};
+    ferry_vm_missing_count(space, first, pages, missing);
+    return ferry_vm_missing_bytes(space, missing);
+}
+
 int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
                          void *owner, uint64_t offset, bool read_only, struct ferry_vm_range **range,
                          uint64_t *table_bytes)
 {
     uint64_t first, reservation;
     struct ferry_vm_range *behind = NULL;
-    struct ferry_vm_missing missing = {0};
+    struct ferry_vm_missing missing;
     struct ferry_vm_spares spares;
-    int error = find_place(space, where, pages, &first);
+    int error = ferry_vm_place_find(space, where, pages, &first);
 
     *table_bytes = 0;
     if (error != FERRY_OK)
@@ -249,8 +220,11 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
         return FERRY_ERROR_BUSY;
     if (ferry_vm_beyond_tables(space, pages, table_bytes))
         return FERRY_ERROR_NO_VIDEO_MEMORY;
-    ferry_vm_missing_count(space, first, pages, &missing);
-    *table_bytes = ferry_vm_missing_bytes(space, &missing);
+    *table_bytes = missing_at(space, first, pages, &missing);
+    if (*table_bytes > 0 && where->base == UINT64_MAX) {
+        first = ferry_vm_place_with_tables(space, where, pages, first);
+        *table_bytes = missing_at(space, first, pages, &missing);
+    }
     if (*table_bytes > 0)
         return FERRY_ERROR_NO_VIDEO_MEMORY;
     struct ferry_vm_range *mapped = calloc(1, sizeof *mapped);

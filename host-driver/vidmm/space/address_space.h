@@ -79,9 +79,10 @@ void ferry_vm_address_space_end(struct ferry_vm_address_space *space);
 /// NO_VIDEO_MEMORY (no such room among the addresses), NO_HOST_MEMORY. Nothing has changed then.
 int ferry_vm_address_reserve(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
                              uint64_t *first);
-/// Map them to pages of an owner from `offset` on: free addresses, or such as are reserved and not mapped. What tables
-/// came about says ferry_vm_address_fresh(). Errors: those of reserve(); NO_VIDEO_MEMORY also when the pool has too few
-/// tables: *table_bytes is then how many bytes of them are missing.
+/// Map them to pages of an owner from `offset` on: free addresses, or such as are reserved and not mapped. At any
+/// place: when the pool has too few tables for the next one, where it has enough, though with smaller pages. What
+/// tables came about says ferry_vm_address_fresh(). Errors: those of reserve(); NO_VIDEO_MEMORY also when the pool has
+/// too few tables: *table_bytes is then how many bytes of them are missing, where they are fewest.
 int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
                          void *owner, uint64_t offset, bool read_only, struct ferry_vm_range **range,
                          uint64_t *table_bytes);

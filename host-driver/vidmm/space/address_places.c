@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a range goes that may be anywhere.
+#include "ferry/error.h"
+#include "vidmm/base/least.h"
+#include "vidmm/space/address_internal.h"
+
+static uint64_t align_up(uint64_t page, uint64_t alignment)
+{
+    return (page + alignment - 1) & ~(alignment - 1);
+}
+
+static uint64_t alignment_of(const struct ferry_vm_where *where)
+{
+    return where->alignment ? where->alignment : 1;
+}
+
+static uint64_t least_of(const struct ferry_vm_where *where)
+{
+    return where->least ? where->least : FERRY_VM_GROUP_PAGES;
+}
+
+static uint64_t most_of(const struct ferry_vm_where *where)
+{
+    return where->most ? where->most : FERRY_VM_VA_PAGES;
+}
+
+// The lowest free place in [least, most); UINT64_MAX = none.
+static uint64_t free_place(const struct ferry_vm_address_space *space, uint64_t least, uint64_t most, uint64_t pages,
+                           uint64_t alignment)
+{
+    uint64_t at = align_up(least, alignment);
+
+    while (at < most && pages <= most - at) {
+        const struct ferry_vm_range *range = ferry_vm_address_find(space, at);
+
+        if (!range || range->first >= at + pages)
+            return at;
+        at = align_up(range->first + range->pages, alignment);
+    }
+    return UINT64_MAX;
+}
+
+int ferry_vm_place_find(const struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
+                        uint64_t *first)
+{
+    uint64_t alignment = alignment_of(where), least = least_of(where), most = most_of(where);
+
+    if (pages == 0 || pages > FERRY_VM_VA_PAGES || (alignment & (alignment - 1)))
+        return FERRY_ERROR_ARGUMENT;
+    if (where->base != UINT64_MAX) {
+        *first = where->base;
+        return where->base % alignment || where->base > FERRY_VM_VA_PAGES - pages ? FERRY_ERROR_ARGUMENT : FERRY_OK;
+    }
+    if (most > FERRY_VM_VA_PAGES || where->least >= most)
+        return FERRY_ERROR_ARGUMENT;
+    // On from where the last one went, as long as there is room, so that addresses are not used again at once.
+    *first = free_place(space, space->next > least ? space->next : least, most, pages, alignment);
+    if (*first == UINT64_MAX)
+        *first = free_place(space, least, most, pages, alignment);
+    return *first == UINT64_MAX ? FERRY_ERROR_NO_VIDEO_MEMORY : FERRY_OK;
+}
+
+// ---- Few tables ---------------------------------------------------------------------------------------------------
+
+struct search {
+    const struct ferry_vm_address_space *space;
+    uint64_t pages, first;
+    uint64_t tables; // that come about there
+};
+
+// What is not mapped has tables at its ends alone: beside what is mapped under them.
+static uint64_t tables_at(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages)
+{
+    uint64_t last = first + pages - 1, count = 0;
+
+    for (unsigned level = 0; level < FERRY_VM_TABLE_LEVELS; level++) {
+        uint64_t low = first >> (9 * (level + 1)), high = last >> (9 * (level + 1));
+
+        count += high - low + 1;
+        count -= ferry_vm_address_table(space, first, level) != NULL;
+        count -= high > low && ferry_vm_address_table(space, last, level) != NULL;
+    }
+    return count;
+}
+
+static void try_place(struct search *search, uint64_t first)
+{
+    uint64_t tables = tables_at(search->space, first, search->pages);
+
+    if (tables < search->tables) {
+        search->tables = tables;
+        search->first = first;
+    }
+}
+
+// At both ends of what is free, and from where a table of each level begins.
+static void try_free(struct search *search, uint64_t first, uint64_t end, uint64_t alignment)
+{
+    if (first >= end || end - first < search->pages)
+        return;
+    uint64_t last = (end - search->pages) & ~(alignment - 1);
+    for (unsigned level = 0; level < FERRY_VM_TABLE_LEVELS; level++) {
+        uint64_t under = UINT64_C(1) << (9 * level), at = align_up(first, under > alignment ? under : alignment);
+
+        if (at <= last)
+            try_place(search, at);
+    }
+    if (last >= first)
+        try_place(search, last);
+}
+
+static void try_all(struct search *search, uint64_t least, uint64_t most, uint64_t alignment)
+{
+    const struct ferry_vm_range *range;
+
+    for (uint64_t at = least; at < most && search->tables > 0; at = range->first + range->pages) {
+        range = ferry_vm_address_find(search->space, at);
+        try_free(search, at, range ? ferry_vm_least(range->first, most) : most, alignment);
+        if (!range)
+            return;
+    }
+}
+
+uint64_t ferry_vm_place_with_tables(const struct ferry_vm_address_space *space, const struct ferry_vm_where *where,
+                                    uint64_t pages, uint64_t first)
+{
+    struct search search = {space, pages, first, tables_at(space, first, pages)};
+
+    // Smaller pages are better than none.
+    for (uint64_t alignment = alignment_of(where);;
+         alignment = alignment > FERRY_VM_GROUP_PAGES ? FERRY_VM_GROUP_PAGES : 1) {
+        try_all(&search, least_of(where), most_of(where), alignment);
+        if (alignment == 1 || search.tables <= space->pool->free_count)
+            return search.first;
+    }
+}
