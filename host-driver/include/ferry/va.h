@@ -45,10 +45,11 @@ struct ferry_va {
 /// DEVICE_LOST, UNSUPPORTED.
 int ferry_va_reserve(struct ferry_device *device, struct ferry_va *range);
 /// Map whole pages of the allocation, from byte `offset` on, to free addresses or to some that are reserved. As large
-/// pages as address, place and length allow. At any place: if page tables are short, where there are enough of them, with smaller
-/// pages if need be. Never waits. Nothing has changed on an error. Errors: those of
-/// ferry_va_reserve(), FOREIGN, RANGE (not all in the allocation), BUSY (mapped already; or an allocation of several
-/// instances), NO_VIDEO_MEMORY (table_bytes says how much; at any place, where it is least), UNSUPPORTED. In the aperture all pages are of 4 KiB.
+/// pages as address, place and length allow. At any place: if page tables are short, where there are enough of them,
+/// with smaller pages if need be. Never waits. Nothing has changed on an error. Errors: those of ferry_va_reserve(),
+/// FOREIGN, RANGE (not all in the allocation), BUSY (mapped already; or an allocation of several instances),
+/// NO_VIDEO_MEMORY (table_bytes says how much; at any place, where it is least), UNSUPPORTED. In the aperture all pages
+/// are of 4 KiB.
 int ferry_va_map(struct ferry_device *device, struct ferry_allocation *allocation, uint64_t offset, bool read_only,
                  struct ferry_va *range);
 /// Whatever is mapped or reserved in the range, which cuts nothing in two, is free at once. Jobs submitted before still

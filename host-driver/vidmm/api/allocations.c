@@ -48,8 +48,8 @@ int ferry_vm_allocation_rests(struct ferry_vidmm *manager, D3DKMT_HANDLE handle,
         return result;
     else if (ferry_vm_subject_pending(sched, allocation->subject.last_fence, true, node))
         *number = allocation->subject.last_fence[*node];
-    else if (several)
-        *number = ferry_vm_allocation_pending(sched, allocation->device, handle);
+    else if (several && (*number = ferry_vm_allocation_pending(sched, allocation->device, handle)) == 0)
+        *number = allocation->subject.first_update;
     return *number != 0 ? FERRY_PENDING : FERRY_OK;
 }
 

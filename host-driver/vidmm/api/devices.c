@@ -198,7 +198,8 @@ int ferry_vm_device_end(struct ferry_vidmm *manager, struct ferry_vm_device *dev
     }
     while (!ferry_vm_list_empty(&device->queues))
         ferry_vm_queue_free(&manager->sched, FERRY_VM_CONTAINER(device->queues.next, struct ferry_vm_queue, link));
-    ferry_vm_device_gone(&manager->sched, device);
+    // After a critical stop paging of its is left that nobody will end.
+    ferry_vm_owner_gone(&manager->sched, &device->first_operation);
     manager->core.miniport->DxgkDdiDestroyDevice(device->miniport);
     ferry_vm_list_remove(&device->waiting);
     ferry_vm_process_exit(&manager->policy, device);

@@ -259,6 +259,7 @@ void ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_al
     ferry_vm_pages_free(memory->core, allocation->backing);
     ferry_vm_pages_free(memory->core, allocation->alternate);
     tell_destroyed(memory, allocation->miniport);
+    ferry_vm_owner_gone(memory->sched, &allocation->subject.first_update);
     memory->core->statistics.allocations--;
     free(allocation);
 }

@@ -128,6 +128,7 @@ struct ferry_vm_virtual {
     // What is queued now waits for this job of that node besides; 0 = for none.
     uint32_t after_node;
     uint64_t after;
+    bool updates; // it belongs to an update of addresses
     HANDLE miniport;
     // Its root until this operation is over, behind which the device does not know it any more: the page + 1; 0 = none.
     uint64_t left, leaving;

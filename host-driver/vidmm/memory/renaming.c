@@ -97,6 +97,7 @@ int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     }
     // R252: what the original was created with. Its content is written by whoever discards, so no pattern is filled in.
     added->subject = allocation->subject;
+    added->subject.first_update = 0;
     for (unsigned i = 0; i < FERRY_VM_MAX_NODES; i++)
         added->subject.last_fence[i] = 0;
     added->device = allocation->device;
@@ -182,6 +183,7 @@ static void forget(struct ferry_vm_memory *memory, struct ferry_vm_allocation *i
     if (renaming->before == instance)
         renaming->before = NULL;
     charge(memory, instance, false);
+    ferry_vm_owner_gone(memory->sched, &instance->subject.first_update);
     free(instance);
 }
 

@@ -59,6 +59,9 @@ int ferry_vm_virtual_leave(struct ferry_vm_memory *memory, struct ferry_vm_proce
     *number = space->leaving;
     if (space->left != 0)
         return FERRY_PENDING;
+    // What updates have queued for what is gone already.
+    if ((*number = ferry_vm_subject_operation(sched, &space->subject)) != 0)
+        return FERRY_PENDING;
     if (!space->addresses.root)
         return FERRY_OK;
     if (memory->nowhere == 0) {
@@ -68,8 +71,6 @@ int ferry_vm_virtual_leave(struct ferry_vm_memory *memory, struct ferry_vm_proce
     *number = sched->done + 1;
     if (ferry_vm_reserve(sched, 1) != FERRY_OK)
         return sched->done != sched->queued ? FERRY_PENDING : FERRY_ERROR_NO_HOST_MEMORY;
-    const struct ferry_vm_span none = {0};
-    const DXGK_PTE no_entry = {0};
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_FLUSH_TLB};
     argument.FlushTlb.RootPageTableAddress.SegmentId = memory->table_segment;
     argument.FlushTlb.RootPageTableAddress.SegmentOffset = (memory->nowhere - 1) * PAGE_SIZE;
@@ -77,7 +78,7 @@ int ferry_vm_virtual_leave(struct ferry_vm_memory *memory, struct ferry_vm_proce
     // Nothing of it is queued any more, and so it waits for nothing. But a program whose end gives TIMEOUT may go on,
     // and the root that it has then comes behind it.
     space->subject = (struct ferry_vm_subject){0};
-    ferry_vm_queue_table_operation(sched, &argument, &space->subject, no_entry, none);
+    ferry_vm_queue_table_operation(sched, &argument, &space->subject, &(struct ferry_vm_table_change){0});
     *number = space->leaving = sched->queued;
     space->left = ferry_vm_address_take_root(&space->addresses) + 1;
     return FERRY_PENDING;

@@ -33,7 +33,6 @@ static void set_subject(struct ferry_vm_virtual *space, const struct ferry_vm_al
         memcpy(space->subject.last_fence, allocation->subject.last_fence, sizeof(space->subject.last_fence));
     if (space->after > space->subject.last_fence[space->after_node])
         space->subject.last_fence[space->after_node] = space->after;
-    space->subject.late = ferry_vm_late(space->after_node, space->after);
 }
 
 void ferry_vm_virtual_behind(const struct ferry_vm_memory *memory, struct ferry_vm_virtual *space, uint32_t node,
@@ -47,8 +46,15 @@ static void queue(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space
                   struct ferry_vm_allocation *allocation, const DXGKARG_BUILDPAGINGBUFFER *argument, DXGK_PTE entry,
                   struct ferry_vm_span reads, bool waits)
 {
+    uint64_t late = ferry_vm_late(space->after_node, space->after);
+    const struct ferry_vm_table_change change = {
+        .entry = entry,
+        .reads = reads,
+        .updated = space->updates || late != 0 ? &allocation->subject : NULL,
+        .late = late,
+    };
     set_subject(space, allocation, waits);
-    ferry_vm_queue_table_operation(memory->sched, argument, &space->subject, entry, reads);
+    ferry_vm_queue_table_operation(memory->sched, argument, &space->subject, &change);
 }
 
 // Told of a program's own addresses, and of entries that lead to pages or did.

@@ -189,7 +189,7 @@ size_t ferry_vm_virtual_update(struct ferry_vm_memory *memory, struct ferry_vm_u
     struct ferry_vm_allocation *first = NULL;
     uint64_t seen = memory->sched->queued;
     size_t count = 0;
-    space->subject.updates = true;
+    space->updates = true;
     for (size_t i = 0; i < batch->old_count; i++) {
         const struct ferry_vm_range *range = batch->old[i];
         if (!range->owner)
@@ -236,6 +236,6 @@ size_t ferry_vm_virtual_update(struct ferry_vm_memory *memory, struct ferry_vm_u
         tell(memory, &seen, told, &count);
     }
     space->after = 0;
-    space->subject.updates = false;
+    space->updates = false;
     return count;
 }

@@ -21,15 +21,14 @@ static void call_off(struct ferry_vm_sched *sched, uint64_t number)
 void ferry_vm_leave_early(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject)
 {
     uint64_t next;
-    for (uint64_t number = subject->device->first_update; number != 0; number = next) {
+    for (uint64_t number = subject->first_update; number != 0; number = next) {
         struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
         unsigned node = (unsigned)(operation->late % FERRY_VM_MAX_NODES);
         uint64_t job = operation->late / FERRY_VM_MAX_NODES;
-        next = operation->device_next;
+        next = operation->among_next;
         // Once that job is over it may have been built, and what was aborted or faulted may be written all the same;
         // and jobs of any node may wait for it.
         if (ferry_vm_reached(sched, node, job) || operation->state != FERRY_VM_WAITING || operation->nothing ||
-            operation->allocation != subject->handle || operation->instance != subject->instance ||
             subject->last_fence[node] > job)
             continue;
         if (!ferry_vm_takes_away(operation))

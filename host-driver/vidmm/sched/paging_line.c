@@ -22,30 +22,35 @@ uint64_t ferry_vm_device_pending(const struct ferry_vm_device *device, uint64_t 
     return device->first_operation <= upto ? device->first_operation : 0;
 }
 
-static uint64_t pending_of(const struct ferry_vm_sched *sched, uint64_t number, D3DKMT_HANDLE allocation)
-{
-    while (number != 0 && ferry_vm_operation_at(sched, number)->allocation != allocation)
-        number = ferry_vm_operation_at(sched, number)->device_next;
-    return number;
-}
-
 uint64_t ferry_vm_allocation_pending(const struct ferry_vm_sched *sched, const struct ferry_vm_device *device,
                                      D3DKMT_HANDLE allocation)
 {
-    uint64_t number = pending_of(sched, device->first_operation, allocation);
-    return number != 0 ? number : pending_of(sched, device->first_update, allocation);
+    uint64_t number = device->first_operation;
+    while (number != 0 && ferry_vm_operation_at(sched, number)->allocation != allocation)
+        number = ferry_vm_operation_at(sched, number)->among_next;
+    return number;
 }
 
-static void enter_device(struct ferry_vm_sched *sched, struct ferry_vm_device *device, bool of_update)
+uint64_t ferry_vm_subject_operation(const struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject)
+{
+    uint64_t number = sched->done + 1;
+    while (number <= sched->queued &&
+           (ferry_vm_operation_over(sched, number) || ferry_vm_operation_at(sched, number)->subject != subject))
+        number++;
+    return number <= sched->queued ? number : 0;
+}
+
+static void enter(struct ferry_vm_sched *sched, uint64_t *first)
 {
     struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->queued);
-    uint64_t *first = of_update ? &device->first_update : &device->first_operation;
-    uint64_t *last = of_update ? &device->last_update : &device->last_operation;
-    operation->device = device;
-    operation->of_update = of_update;
-    operation->device_previous = *last;
-    *(*last != 0 ? &ferry_vm_operation_at(sched, *last)->device_next : first) = sched->queued;
-    *last = sched->queued;
+    operation->among = first;
+    if (*first == 0) {
+        *first = sched->queued;
+    } else {
+        operation->among_previous = ferry_vm_operation_at(sched, *first)->among_previous;
+        ferry_vm_operation_at(sched, operation->among_previous)->among_next = sched->queued;
+    }
+    ferry_vm_operation_at(sched, *first)->among_previous = sched->queued;
 }
 
 void ferry_vm_operation_ends(struct ferry_vm_sched *sched, uint64_t number)
@@ -53,14 +58,12 @@ void ferry_vm_operation_ends(struct ferry_vm_sched *sched, uint64_t number)
     struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
     operation->state = FERRY_VM_OVER;
     ferry_vm_index_leave(sched, number);
-    struct ferry_vm_device *device = operation->device;
-    if (!device)
+    uint64_t next = operation->among_next, previous = operation->among_previous, *first = operation->among;
+    if (!first)
         return;
-    uint64_t next = operation->device_next, previous = operation->device_previous;
-    uint64_t *first = operation->of_update ? &device->first_update : &device->first_operation;
-    uint64_t *last = operation->of_update ? &device->last_update : &device->last_operation;
-    *(previous != 0 ? &ferry_vm_operation_at(sched, previous)->device_next : first) = next;
-    *(next != 0 ? &ferry_vm_operation_at(sched, next)->device_previous : last) = previous;
+    *(*first == number ? first : &ferry_vm_operation_at(sched, previous)->among_next) = next;
+    if (*first != 0)
+        ferry_vm_operation_at(sched, next != 0 ? next : *first)->among_previous = previous;
 }
 
 static void free_rings(struct ferry_vm_sched *sched)
@@ -228,12 +231,9 @@ static void wait_for_subject(struct ferry_vm_sched *sched, struct ferry_vm_opera
     if (!paging)
         operation->after[sched->paging_node] = 0;
     operation->subject = subject;
-    // A program that ends has no device any more.
-    if (subject->device)
-        enter_device(sched, subject->device, subject->updates || subject->late != 0);
+    operation->device = subject->device;
     operation->allocation = subject->handle;
     operation->instance = subject->instance;
-    operation->late = subject->late;
     operation->previous = subject->last_fence[sched->paging_node];
     subject->last_fence[sched->paging_node] = sched->queued;
 }
@@ -253,8 +253,10 @@ static void give_up(struct ferry_vm_sched *sched, uint64_t number)
     }
 }
 
+// updated: it is of an update of addresses, of this allocation's.
 static struct ferry_vm_operation *queue(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
-                                        struct ferry_vm_subject *subject, uint64_t bytes, unsigned flags)
+                                        struct ferry_vm_subject *subject, struct ferry_vm_subject *updated,
+                                        uint64_t bytes, unsigned flags)
 {
     struct ferry_vm_operation *operation = next_record(sched);
     *operation = (struct ferry_vm_operation){.event = ++sched->core->event, .bytes = bytes, .argument = *argument};
@@ -264,6 +266,11 @@ static struct ferry_vm_operation *queue(struct ferry_vm_sched *sched, const DXGK
     join_transfer(sched, operation);
     if (subject)
         wait_for_subject(sched, operation, subject, (flags & FERRY_VM_WHEN_IDLE) != 0);
+    // A program that ends has no device any more.
+    if (updated)
+        enter(sched, &updated->first_update);
+    else if (subject && subject->device)
+        enter(sched, &subject->device->first_operation);
     if (subject && argument->Operation == DXGK_OPERATION_DISCARD_CONTENT)
         give_up(sched, sched->queued);
     return operation;
@@ -272,16 +279,17 @@ static struct ferry_vm_operation *queue(struct ferry_vm_sched *sched, const DXGK
 void ferry_vm_queue_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
                               struct ferry_vm_subject *subject, uint64_t bytes, unsigned flags)
 {
-    queue(sched, argument, subject, bytes, flags);
+    queue(sched, argument, subject, NULL, bytes, flags);
     ferry_vm_index_enter(sched, sched->queued);
 }
 
 void ferry_vm_queue_table_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
-                                    struct ferry_vm_subject *subject, DXGK_PTE entry, struct ferry_vm_span reads)
+                                    struct ferry_vm_subject *subject, const struct ferry_vm_table_change *what)
 {
-    struct ferry_vm_operation *operation = queue(sched, argument, subject, 0, 0);
-    operation->entry = entry;
-    operation->reads = reads;
+    struct ferry_vm_operation *operation = queue(sched, argument, subject, what->updated, 0, 0);
+    operation->entry = what->entry;
+    operation->reads = what->reads;
+    operation->late = what->late;
     ferry_vm_index_enter(sched, sched->queued);
 }
 
@@ -295,14 +303,14 @@ void ferry_vm_lead_to_pages(struct ferry_vm_sched *sched, const MDL *pages, uint
 void ferry_vm_queue_notice(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
                            struct ferry_vm_subject *subject)
 {
-    queue(sched, argument, subject, 0, FERRY_VM_WHEN_IDLE);
+    queue(sched, argument, subject, NULL, 0, FERRY_VM_WHEN_IDLE);
     ferry_vm_index_enter(sched, sched->queued);
 }
 
 void ferry_vm_queue_steps(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
                           struct ferry_vm_subject *subject, const struct ferry_vm_stepwise *what)
 {
-    struct ferry_vm_operation *operation = queue(sched, argument, subject, what->bytes, what->flags);
+    struct ferry_vm_operation *operation = queue(sched, argument, subject, NULL, what->bytes, what->flags);
     uint64_t *after = &operation->after[sched->paging_node];
     *after = what->after > *after ? what->after : *after;
     operation->reads = what->reads;
@@ -325,6 +333,7 @@ uint64_t ferry_vm_release_later(struct ferry_vm_sched *sched, struct ferry_vm_su
         (struct ferry_vm_operation){.nothing = true, .release = mdl, .first = sched->queued, .last = sched->queued};
     // Built behind the subject's operations, which are in the same buffer or an earlier one.
     wait_for_subject(sched, operation, subject, false);
+    enter(sched, &subject->device->first_operation);
     ferry_vm_index_enter(sched, sched->queued);
     subject->device->leaving_bytes += mdl->PageCount * PAGE_SIZE;
     return sched->queued;
@@ -372,13 +381,12 @@ MDL *ferry_vm_release_back(struct ferry_vm_sched *sched, const struct ferry_vm_s
                                                           : NULL;
 }
 
-void ferry_vm_device_gone(struct ferry_vm_sched *sched, struct ferry_vm_device *device)
+void ferry_vm_owner_gone(struct ferry_vm_sched *sched, uint64_t *first)
 {
-    uint64_t *const lines[] = {&device->first_operation, &device->first_update};
-    for (unsigned i = 0; i < 2; i++)
-        while (*lines[i] != 0) {
-            struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, *lines[i]);
-            *lines[i] = operation->device_next;
-            operation->device = NULL;
-        }
+    while (*first != 0) {
+        struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, *first);
+        *first = operation->among_next;
+        operation->among = NULL;
+        operation->device = NULL;
+    }
 }

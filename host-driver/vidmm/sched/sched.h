@@ -26,9 +26,8 @@ struct ferry_vm_subject {
     D3DKMT_HANDLE handle;
     uint32_t instance; // which of its allocation's, also of one that is gone
     struct ferry_vm_device *device;
-    // What is queued for it now belongs to an update of addresses; and waits for this job (ferry_vm_late), which others
-    // do not, 0 = for none.
-    uint64_t updates : 1, late : 63;
+    // The first operation of updates of its addresses that is not over; 0 = none. No paging fence waits for them.
+    uint64_t first_update;
     uint64_t last_fence[FERRY_VM_MAX_NODES]; // newest job of each node that names it; of the paging node the operation
 };
 
@@ -194,11 +193,12 @@ struct ferry_vm_operation {
     uint32_t busy;     // answers
     uint32_t faults;   // of buffers in which it was alone
     uint64_t idle_at;  // after one: asked for again when this submission is done
-    uint64_t late;     // the subject's then
+    uint64_t late;     // the job of an update that it waits for (ferry_vm_late), which others do not; 0 = for none
     uint64_t previous; // the subject's before it, which may be over; 0 = none
     uint64_t given_up; // the DISCARD_CONTENT from which on nobody wants what it writes there; 0 = it is wanted
-    uint64_t device_next, device_previous; // among those of its device that are not over; 0 = none
-    bool of_update;                        // those of updates stand in a line of their own there
+    // The number of the first of those of its device that are not over, or of the updates of its allocation, whichever
+    // it is among: NULL = neither. The next one behind it there, and the one before; of the first one that is the last.
+    uint64_t *among, among_next, among_previous;
     // While it has to wait it hangs on a node or on another operation: the next one that does so too. And the first of
     // those that hang on it.
     uint64_t hangs_next, keeps;
@@ -323,11 +323,14 @@ bool ferry_vm_is_about_addresses(const struct ferry_vm_operation *operation);
 /// The oldest operation of the device, up to this number, that is not over; 0 when there is none. Those of updates of
 /// addresses do not count: they may wait for a job for as long as that takes.
 uint64_t ferry_vm_device_pending(const struct ferry_vm_device *device, uint64_t upto);
-/// One of an allocation of that device, of an update or not, whichever of its instances it is about.
+/// One of an allocation of that device, whichever of its instances it is about.
 uint64_t ferry_vm_allocation_pending(const struct ferry_vm_sched *sched, const struct ferry_vm_device *device,
                                      D3DKMT_HANDLE allocation);
-/// After a critical stop a device goes although paging of its is left that nobody will end.
-void ferry_vm_device_gone(struct ferry_vm_sched *sched, struct ferry_vm_device *device);
+/// One whose subject this is, by looking at all there are.
+uint64_t ferry_vm_subject_operation(const struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject);
+/// A device goes, or an allocation for whose addresses updates have operations in the line: the first of them. They
+/// stay, and are nobody's.
+void ferry_vm_owner_gone(struct ferry_vm_sched *sched, uint64_t *first);
 /// The operation is over, and off its device's line.
 void ferry_vm_operation_ends(struct ferry_vm_sched *sched, uint64_t number);
 /// Room for so many more operations and releases, so that queueing them cannot fail. The newest reservation is the one
@@ -339,8 +342,14 @@ void ferry_vm_queue_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDP
                               struct ferry_vm_subject *subject, uint64_t bytes, unsigned flags);
 /// An UPDATE_PAGE_TABLE or FLUSH_TLB: the entries are made from this one when it is built. Whoever writes what it
 /// `reads`, the place that the entries lead to, comes behind it.
+struct ferry_vm_table_change {
+    DXGK_PTE entry;
+    struct ferry_vm_span reads;
+    struct ferry_vm_subject *updated; // the allocation whose addresses an update changes; NULL = it is no update's
+    uint64_t late;                    // the operation's
+};
 void ferry_vm_queue_table_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
-                                    struct ferry_vm_subject *subject, DXGK_PTE entry, struct ferry_vm_span reads);
+                                    struct ferry_vm_subject *subject, const struct ferry_vm_table_change *what);
 /// The operation that was queued last leads to pages of the host: those of the list from this one on. They are there
 /// until it is over.
 void ferry_vm_lead_to_pages(struct ferry_vm_sched *sched, const MDL *pages, uint64_t first);
