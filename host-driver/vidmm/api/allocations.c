@@ -49,7 +49,7 @@ int ferry_vm_allocation_rests(struct ferry_vidmm *manager, D3DKMT_HANDLE handle,
     else if (ferry_vm_subject_pending(sched, allocation->subject.last_fence, true, node))
         *number = allocation->subject.last_fence[*node];
     else if (several && (*number = ferry_vm_allocation_pending(sched, allocation->device, handle)) == 0)
-        *number = allocation->subject.first_update;
+        *number = ferry_vm_update_pending(sched, &allocation->subject);
     return *number != 0 ? FERRY_PENDING : FERRY_OK;
 }
 

@@ -260,6 +260,8 @@ size_t ferry_vm_virtual_take_away_most(const struct ferry_vm_allocation *instanc
 
 void ferry_vm_virtual_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
 {
+    // What waits with an update does not any more, now that nothing can fail.
+    ferry_vm_leave_early(memory->sched, &instance->subject);
     while (instance->mappings) {
         uint64_t first = instance->mappings->first;
         unmap(memory, instance->mappings);

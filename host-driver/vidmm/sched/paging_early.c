@@ -18,18 +18,33 @@ static void call_off(struct ferry_vm_sched *sched, uint64_t number)
     ferry_vm_index_enter(sched, number);
 }
 
+// It waits for the sake of an update alone. Once the update's job is over it may have been built, and what was aborted
+// or faulted may be written all the same; and jobs of any node may wait for it.
+static bool may_leave_early(const struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject,
+                            const struct ferry_vm_operation *operation)
+{
+    unsigned node = (unsigned)(operation->late % FERRY_VM_MAX_NODES);
+    uint64_t job = operation->late / FERRY_VM_MAX_NODES;
+    return operation->nothing || (operation->state == FERRY_VM_WAITING && !ferry_vm_reached(sched, node, job) &&
+                                  subject->last_fence[node] <= job);
+}
+
+uint64_t ferry_vm_update_pending(const struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject)
+{
+    uint64_t number = subject->first_update;
+    while (number != 0 && may_leave_early(sched, subject, ferry_vm_operation_at(sched, number)))
+        number = ferry_vm_operation_at(sched, number)->among_next;
+    return number;
+}
+
 void ferry_vm_leave_early(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject)
 {
     uint64_t next;
     for (uint64_t number = subject->first_update; number != 0; number = next) {
         struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
         unsigned node = (unsigned)(operation->late % FERRY_VM_MAX_NODES);
-        uint64_t job = operation->late / FERRY_VM_MAX_NODES;
         next = operation->among_next;
-        // Once that job is over it may have been built, and what was aborted or faulted may be written all the same;
-        // and jobs of any node may wait for it.
-        if (ferry_vm_reached(sched, node, job) || operation->state != FERRY_VM_WAITING || operation->nothing ||
-            subject->last_fence[node] > job)
+        if (operation->nothing || !may_leave_early(sched, subject, operation))
             continue;
         if (!ferry_vm_takes_away(operation))
             call_off(sched, number);

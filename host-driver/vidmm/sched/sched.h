@@ -444,6 +444,8 @@ void ferry_vm_awaken(struct ferry_vm_sched *sched, uint64_t number);
 /// over; what would show it is called off, but where a job behind the update is queued that names it, or the update's
 /// turn has come.
 void ferry_vm_leave_early(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject);
+/// An operation of updates about the allocation that would wait all the same; 0 = none.
+uint64_t ferry_vm_update_pending(const struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject);
 /// All of these operations were, those that show a mapping; what was to be forgotten for their sake is called off too.
 bool ferry_vm_called_off(struct ferry_vm_sched *sched, uint64_t first, uint64_t last);
 

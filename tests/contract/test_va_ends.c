@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an update of GPU virtual addresses is about that waits for its queue's jobs, one of which is held back, is
+// destroyed: by itself, with its device, in vain.
+#include "beside.h"
+#include "vidmm/api/call.h"
+
+// To be unmapped and destroyed is what programs do with an allocation.
+static void what_an_update_unmaps_is_destroyed_at_once(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE old = content(b.world, 40, 3), next = world_create(b.world, PAGES(40), CPU);
+    struct ferry_vidmm_update change = mapping(b.x, 4, old, 0);
+    update(b.world, b.slow, &change, 1);
+    world_write(b.world, next, 4);
+    uint64_t at = map(b.world, next, BASE + 0x180000, 40);
+    turns(b.world, 20);
+    hold(&b);
+    change.kind = FERRY_VIDMM_UNMAP;
+    update(b.world, b.slow, &change, 1);
+    assert_int_equal(ferry_vidmm_destroy_allocation(b.world->manager, old), FERRY_OK);
+    assert_false(is_over(b.world, b.slow, b.held));
+    // Its place is another's.
+    world_require(b.world, next);
+    quick_reads(&b, next, at + PAGES(33), world_word(4, PAGES(33) / 4));
+    change = mapping(b.x, 4, next, 0);
+    update(b.world, b.slow, &change, 1);
+    slow_reads(&b, next, b.x + PAGES(2), world_word(4, PAGES(2) / 4));
+    world_close(b.world);
+}
+
+static void what_an_update_maps_is_destroyed_at_once(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE old = content(b.world, 40, 3), next = world_create(b.world, PAGES(40), CPU);
+    struct ferry_vidmm_update change = mapping(b.x, 4, old, 0);
+    world_write(b.world, next, 4);
+    uint64_t at = map(b.world, next, BASE + 0x180000, 40);
+    hold(&b);
+    update(b.world, b.slow, &change, 1);
+    turns(b.world, 20);
+    assert_int_equal(ferry_vidmm_destroy_allocation(b.world->manager, old), FERRY_OK);
+    assert_false(is_over(b.world, b.slow, b.held));
+    world_require(b.world, next);
+    quick_reads(&b, next, at + PAGES(33), world_word(4, PAGES(33) / 4));
+    change = mapping(b.x, 4, next, 0);
+    update(b.world, b.slow, &change, 1);
+    slow_reads(&b, next, b.x + PAGES(2), world_word(4, PAGES(2) / 4));
+    world_close(b.world);
+}
+
+// With its device, another one than the update's queue is of.
+static void a_device_whose_addresses_another_ones_update_changes_goes_at_once(void **state)
+{
+    (void)state;
+    for (enum ferry_vidmm_update_kind kind = FERRY_VIDMM_UNMAP; kind <= FERRY_VIDMM_COPY; kind++) {
+        struct beside b = begin_beside(64);
+        D3DKMT_HANDLE first = b.world->device, queue = b.world->queue, second, old = content(b.world, 4, 3);
+        assert_int_equal(ferry_vidmm_create_device(b.world->manager, &second), FERRY_OK);
+        b.world->device = second;
+        assert_int_equal(ferry_vidmm_create_paging_queue(b.world->manager, second, 0, &b.world->queue), FERRY_OK);
+        map(b.world, content(b.world, 4, 4), b.x, 4);
+        b.world->device = first;
+        b.world->queue = queue;
+        // What it has goes where it is mapped: to the first four pages, or eight further.
+        struct ferry_vidmm_update change = {.kind = kind, .address = b.x, .bytes = PAGES(4)};
+        if (kind == FERRY_VIDMM_COPY)
+            change = (struct ferry_vidmm_update){kind, b.x + PAGES(8), PAGES(4), .source = b.x};
+        hold(&b);
+        update(b.world, b.slow, &change, 1);
+        assert_int_equal(ferry_vidmm_destroy_device(b.world->manager, second), FERRY_OK);
+        assert_false(is_over(b.world, b.slow, b.held));
+        change = mapping(b.x, 4, old, 0);
+        update(b.world, b.slow, &change, 1);
+        slow_reads(&b, old, b.x + PAGES(3), world_word(3, PAGES(3) / 4));
+        world_close(b.world);
+    }
+}
+
+static int nothing_comes(void *context)
+{
+    (void)context;
+    return FERRY_ERROR_TIMEOUT;
+}
+
+static NTSTATUS no_reset(HANDLE adapter, DXGKARG_RESETENGINE *argument)
+{
+    (void)adapter;
+    (void)argument;
+    return STATUS_UNSUCCESSFUL;
+}
+
+// Nobody comes to an end from here on, until let_go().
+static struct {
+    const DRIVER_INITIALIZATION_DATA *real;
+    int (*turn)(void *context);
+} held;
+
+static void hold_all(struct ferry_vidmm *manager)
+{
+    static DRIVER_INITIALIZATION_DATA table;
+    held.real = manager->core.miniport;
+    held.turn = manager->core.platform.wait_for_progress;
+    table = *held.real;
+    table.DxgkDdiResetEngine = no_reset;
+    manager->core.platform.wait_for_progress = nothing_comes;
+    manager->core.miniport = &table;
+}
+
+static void let_go(struct ferry_vidmm *manager)
+{
+    manager->core.platform.wait_for_progress = held.turn;
+    manager->core.miniport = held.real;
+}
+
+// What an update of a program has queued for what is gone is over before the program is, and its page tables another's.
+static void a_program_ends_behind_what_its_updates_have_queued(void **state)
+{
+    (void)state;
+    struct world *world = begin(64, 0);
+    struct ferry_vidmm *manager = world->manager;
+    D3DKMT_HANDLE process, devices[2], first = world->device, queue = world->queue;
+    assert_int_equal(ferry_vidmm_create_process(manager, NULL, &process), FERRY_OK);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(ferry_vidmm_create_device_of(manager, process, &devices[i]), FERRY_OK);
+    world->device = devices[0];
+    D3DKMT_HANDLE slow = context_on(world, 1);
+    uint64_t x = reserve(world, BASE, 512);
+    world->device = devices[1];
+    assert_int_equal(ferry_vidmm_create_paging_queue(manager, devices[1], 0, &world->queue), FERRY_OK);
+    map(world, content(world, 4, 3), x, 4);
+    turns(world, 20);
+    world->device = first;
+    world->queue = queue;
+    world->knobs->delay = 1;
+    world->knobs->hold_node = 1;
+    struct machine_job job = {0};
+    machine_job_nothing(&job);
+    const struct ferry_vidmm_submission nothing = {job.commands, job.bytes, NULL, 0, NULL, 0, NULL};
+    uint64_t fence;
+    assert_int_equal(ferry_vidmm_submit(manager, slow, &nothing, 1, &fence), FERRY_OK);
+    struct ferry_vidmm_update change = {.kind = FERRY_VIDMM_UNMAP, .address = x, .bytes = PAGES(4)};
+    update(world, slow, &change, 1);
+    world->knobs->hold_paging = true;
+    assert_int_equal(ferry_vidmm_destroy_device(manager, devices[1]), FERRY_OK);
+    world->knobs->hold_node = 0;
+    assert_int_equal(ferry_vidmm_wait(manager, slow, fence), FERRY_OK);
+    hold_all(manager);
+    assert_int_equal(ferry_vidmm_destroy_process(manager, process), FERRY_ERROR_TIMEOUT);
+    let_go(manager);
+    world->knobs->hold_paging = false;
+    assert_int_equal(ferry_vidmm_destroy_process(manager, process), FERRY_OK);
+    world_close(world);
+}
+
+// A job that names it does not end: then everything is as it was, and the update has its turn.
+static void what_is_destroyed_in_vain_has_its_update(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    struct ferry_vidmm *manager = b.world->manager;
+    D3DKMT_HANDLE wanted = content(b.world, 4, 3);
+    struct ferry_vidmm_update change = mapping(b.x, 4, wanted, 0);
+    hold_copy(&b, wanted, map(b.world, wanted, BASE + 0x180000, 4));
+    update(b.world, b.slow, &change, 1);
+    hold_all(manager);
+    assert_int_equal(ferry_vidmm_destroy_allocation(manager, wanted), FERRY_ERROR_TIMEOUT);
+    let_go(manager);
+    slow_reads(&b, wanted, b.x + PAGES(2), world_word(3, PAGES(2) / 4));
+    world_close(b.world);
+}
+
+// The update's turn has come, and what it maps is about to be written: that is waited for.
+static void what_has_had_its_turn_is_over_before_it_is_destroyed(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    struct ferry_vidmm *manager = b.world->manager;
+    D3DKMT_HANDLE last = content(b.world, 20, 5), wanted = content(b.world, 24, 3),
+                  room = world_create(b.world, PAGES(16), CPU);
+    struct ferry_vidmm_update change = mapping(b.x, 4, last, 0);
+    update(b.world, b.slow, &change, 1);
+    turns(b.world, 20);
+    // What takes the mapping away that was there before is not over.
+    b.world->knobs->hold_paging = true;
+    assert_int_equal(world_evict(b.world, last), FERRY_OK);
+    assert_int_equal(world_resident(b.world, &room, 1), FERRY_PENDING);
+    turns(b.world, 20);
+    hold(&b);
+    change = mapping(b.x, 4, wanted, 0);
+    update(b.world, b.slow, &change, 1);
+    finish(&b);
+    hold_all(manager);
+    assert_int_equal(ferry_vidmm_destroy_allocation(manager, wanted), FERRY_ERROR_TIMEOUT);
+    let_go(manager);
+    b.world->knobs->hold_paging = false;
+    slow_reads(&b, wanted, b.x + PAGES(2), world_word(3, PAGES(2) / 4));
+    assert_int_equal(ferry_vidmm_destroy_allocation(manager, wanted), FERRY_OK);
+    world_close(b.world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_an_update_unmaps_is_destroyed_at_once),
+        cmocka_unit_test(what_an_update_maps_is_destroyed_at_once),
+        cmocka_unit_test(a_device_whose_addresses_another_ones_update_changes_goes_at_once),
+        cmocka_unit_test(a_program_ends_behind_what_its_updates_have_queued),
+        cmocka_unit_test(what_has_had_its_turn_is_over_before_it_is_destroyed),
+        cmocka_unit_test(what_is_destroyed_in_vain_has_its_update),
+    };
+    return WORLD_RUN(tests);
+}
