@@ -165,6 +165,10 @@ static struct ferry_vm_allocation *find_linear(struct ferry_vidmm *manager, D3DK
             *result = FERRY_ERROR_DEVICE_LOST;
         else if (!ferry_vm_subject_pending(&manager->sched, last, true, &node))
             *result = ferry_vm_linear_find(&manager->memory, allocation, at);
+        // Behind a job, it may be, that has come since the lock began.
+        else if (locking && (allocation->lock_flags & D3DDDI_LOCK_DO_NOT_WAIT) != 0 &&
+                 ferry_vm_behind_a_job(&manager->sched, last[manager->sched.paging_node]))
+            *result = FERRY_ERROR_BUSY;
         // What it waited for is over, but more may have been queued.
         else if ((*result = ferry_vm_block(manager, node, last[node], &patience)) == FERRY_OK)
             *result = FERRY_PENDING;

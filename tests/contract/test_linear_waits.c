@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a lock with AcquireAperture waits for, and what it does not. Driver model 1.
+#include <pthread.h>
+
+#include "tiled.h"
+#include "vidmm/api/call.h"
+
+#define HELD_NODE 1
+
+struct locker {
+    struct world *world;
+    D3DKMT_HANDLE allocation;
+    uint32_t flags;
+    int result;
+};
+
+static void *lock_it(void *context)
+{
+    struct locker *l = context;
+    l->result = ferry_vidmm_lock_linear(l->world->manager, 0, l->allocation, l->flags, 0);
+    return NULL;
+}
+
+// It waits for paging only. When the allocation comes back meanwhile to a place that somebody's job has still to leave,
+// one with DoNotWait does not wait for that job.
+static void a_lock_that_waits_for_no_job_waits_for_no_place_behind_one(void **state)
+{
+    (void)state;
+    for (unsigned waits = 0; waits < 2; waits++) {
+        struct world *world = tiled_world();
+        D3DKMT_HANDLE held, large = world_create(world, PAGES(TILED_LOCAL), 0);
+        struct tiled t;
+        pthread_t thread;
+        assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, HELD_NODE, &held, NULL), FERRY_OK);
+        tiled_create(world, &t, &tiled_one, CPU);
+        struct locker locker = {world, t.allocation, waits ? 0 : D3DDDI_LOCK_DO_NOT_WAIT, FERRY_PENDING};
+        world->knobs->delay = 1;
+        world->knobs->hold_paging = true;
+        world->knobs->hold_turns = UINT32_MAX;
+        assert_int_equal(world_evict(world, t.allocation), FERRY_OK);
+        assert_int_equal(world_resident(world, &large, 1), FERRY_PENDING);
+        assert_int_equal(world_place(world, t.allocation).segment, 0);
+        pthread_create(&thread, NULL, lock_it, &locker);
+        while (!world_place(world, t.allocation).locked)
+            ;
+        ferry_vm_take_lock(world->manager);
+        world->knobs->hold_node = HELD_NODE;
+        ferry_vm_give_lock(world->manager);
+        (void)world_gpu_name(world, held, large, true);
+        assert_int_equal(world_evict(world, large), FERRY_OK);
+        assert_int_equal(world_resident(world, &t.allocation, 1), FERRY_PENDING);
+        // The job ends by itself some time, for a lock that would wait for it.
+        ferry_vm_take_lock(world->manager);
+        world->knobs->hold_paging = false;
+        world->knobs->hold_turns = 200;
+        ferry_vm_give_lock(world->manager);
+        pthread_join(thread, NULL);
+        assert_int_equal(locker.result, waits ? FERRY_OK : FERRY_ERROR_BUSY);
+        assert_int_equal(world->knobs->hold_node, waits ? 0 : HELD_NODE);
+        assert_int_equal(world_place(world, t.allocation).locked, waits);
+        world->knobs->hold_node = 0;
+        t.locked = waits;
+        if (!waits)
+            tiled_lock(world, &t, 0);
+        tiled_drop(world, &t);
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, large), FERRY_OK);
+        world_close(world);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lock_that_waits_for_no_job_waits_for_no_place_behind_one),
+    };
+    return WORLD_RUN(tests);
+}
