@@ -163,13 +163,17 @@ static int look_up(const struct ferry_pinned_pages *pages, const void *memory, s
     return FERRY_OK;
 }
 
-/// The process may have given the address up, and have other memory there, since the page was mapped from it.
+/// The process may have given the address up, and have other memory there, since the page was mapped from it. A kernel
+/// that does not tell any more changes nothing.
 static bool is_there_still(const struct ferry_pinned_pages *pages, const struct slot *slot)
 {
     uint64_t entry = 0;
     const off_t at = (off_t)((uintptr_t)slot->memory / PAGE_BYTES * sizeof(entry));
-    return pread(pages->pagemap, &entry, sizeof(entry), at) == (ssize_t)sizeof(entry) && (entry & ENTRY_PRESENT) != 0 &&
-           (entry & ENTRY_FRAME) == slot->frame;
+    if (pread(pages->pagemap, &entry, sizeof(entry), at) != (ssize_t)sizeof(entry)) {
+        return true;
+    }
+    const uint64_t frame = entry & ENTRY_FRAME;
+    return (entry & ENTRY_PRESENT) != 0 && (frame == slot->frame || frame == 0);
 }
 
 /// The page has one address.
@@ -334,7 +338,7 @@ void ferry_pinned_destroy(struct ferry_pinned_pages *pages)
     }
     for (size_t n = 0; n < pages->slots; n++) {
         struct slot *slot = &pages->slot[n];
-        if (slot->memory != NULL && (is_alone(pages, slot->frame) || is_there_still(pages, slot))) {
+        if (slot->memory != NULL && is_there_still(pages, slot)) {
             unlock(slot->memory, 1);
         }
     }
@@ -435,6 +439,11 @@ void ferry_pinned_remove(struct ferry_pinned_pages *pages, const uint64_t *bus, 
         if (slot->memory == NULL || --slot->times != 0) {
             continue;
         }
+        // What stands there by now is not the page that was locked, and the device may reach it.
+        if (!is_there_still(pages, slot)) {
+            free_slot(pages, slot);
+            continue;
+        }
         // A call for each run of pages and not for each page.
         if (run != 0 && slot->memory != first + run * PAGE_BYTES) {
             unlock(first, run);
@@ -453,10 +462,8 @@ const void *ferry_pinned_find(const struct ferry_pinned_pages *pages, uint64_t b
 {
     const uint64_t frame = bus / PAGE_BYTES;
     const struct slot *slot = pages->used == 0 ? NULL : slot_of(pages, frame);
-    if (slot != NULL && slot->memory != NULL && !is_alone(pages, frame)) {
-        while (slot->memory != NULL && !is_there_still(pages, slot)) {
-            slot = slot_behind(pages, slot, frame);
-        }
+    while (slot != NULL && slot->memory != NULL && !is_there_still(pages, slot)) {
+        slot = slot_behind(pages, slot, frame);
     }
     return slot == NULL || slot->memory == NULL ? NULL : slot->memory + bus % PAGE_BYTES;
 }

@@ -135,6 +135,42 @@ static void a_page_at_two_addresses_stays_locked_at_both(void **state)
     }
 }
 
+// Memory is given up before it is unmapped, and other memory stands there, which the device reaches or not.
+static void what_was_given_up_unlocks_nothing_else(void **state)
+{
+    (void)state;
+    enum { COUNT = 4 };
+    for (unsigned again = 0; again < 2; again++) {
+        struct ferry_link *link = open_good();
+        uint64_t bus[COUNT], next[COUNT];
+        unsigned char *all = pages_of(2 * COUNT + 16);
+        // Not where a large page begins, whose pages follow each other.
+        unsigned char *memory =
+            all + ((uintptr_t)all / PAGE_BYTES % 512 < 16 ? 16 : 0) * PAGE_BYTES + COUNT * PAGE_BYTES;
+        watched = memory;
+        unlocked = 0;
+        seen_twice = (uintptr_t)memory / PAGE_BYTES;
+        twice = COUNT;
+        assert_int_equal(link->operations->dma_map(link, memory, COUNT, 0, bus), FERRY_OK);
+        twice = 0;
+        if (again) {
+            assert_int_equal(link->operations->dma_map(link, memory, COUNT, 0, next), FERRY_OK);
+            assert_int_not_equal(next[2], bus[2]);
+        }
+        assert_null(link->operations->dma_find(link, bus[2]));
+        link->operations->dma_unmap(link, bus, COUNT);
+        assert_int_equal(unlocked, 0);
+        if (again) {
+            assert_ptr_equal(link->operations->dma_find(link, next[2] + 9), memory + 2 * PAGE_BYTES + 9);
+            link->operations->dma_unmap(link, next, COUNT);
+            assert_int_equal(unlocked, 0x0f);
+        }
+        watched = NULL;
+        link->operations->close(link);
+        free(all);
+    }
+}
+
 static void many_pages_come_and_go(void **state)
 {
     (void)state;
@@ -212,9 +248,13 @@ static void writes_to_watched_pages_end_a_wait(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(the_device_is_told_where_memory_is),           CASE(what_the_device_reaches_stays_locked),
-        CASE(a_page_at_two_addresses_stays_locked_at_both), CASE(many_pages_come_and_go),
-        CASE(pages_that_follow_each_other_are_found),       CASE(writes_to_watched_pages_end_a_wait),
+        CASE(the_device_is_told_where_memory_is),
+        CASE(what_the_device_reaches_stays_locked),
+        CASE(a_page_at_two_addresses_stays_locked_at_both),
+        CASE(what_was_given_up_unlocks_nothing_else),
+        CASE(many_pages_come_and_go),
+        CASE(pages_that_follow_each_other_are_found),
+        CASE(writes_to_watched_pages_end_a_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
