@@ -76,4 +76,20 @@ static inline void slow_reads(struct beside *b, D3DKMT_HANDLE allocation, uint64
     assert_int_equal(word_of(b->world, b->result, 0), expected);
 }
 
+// An allocation to be mapped at x, where another one was: what takes that one's entries away is not over before
+// hold_paging is false, and what writes others there waits for it.
+static inline D3DKMT_HANDLE hidden_behind_paging(struct beside *b)
+{
+    D3DKMT_HANDLE last = content(b->world, 20, 5), wanted = content(b->world, 24, 3),
+                  room = world_create(b->world, PAGES(16), CPU);
+    struct ferry_vidmm_update change = mapping(b->x, 4, last, 0);
+    update(b->world, b->slow, &change, 1);
+    turns(b->world, 20);
+    b->world->knobs->hold_paging = true;
+    assert_int_equal(world_evict(b->world, last), FERRY_OK);
+    assert_int_equal(world_resident(b->world, &room, 1), FERRY_PENDING);
+    turns(b->world, 20);
+    return wanted;
+}
+
 #endif

@@ -182,11 +182,39 @@ static void a_program_whose_end_times_out_maps_again_behind_it(void **state)
     }
 }
 
+// Its root is nobody's before the device knows another one, however often its end is asked for.
+static void the_root_of_a_program_is_its_own_until_its_last_flush_is_over(void **state)
+{
+    (void)state;
+    struct world *world = begin(1024);
+    const struct world own = *world;
+    struct program first = program_begin(world, 1, 0), program;
+    come_and_go(world, &first);
+    program = program_begin(world, 1, 0);
+    map(world, in_place(world, &program, 1), BASE, 4);
+    assert_int_equal(ferry_vidmm_destroy_device(world->manager, program.device), FERRY_OK);
+    world->knobs->delay = 1;
+    world->knobs->hold_paging = true;
+    world->knobs->hold_turns = UINT32_MAX;
+    end_in_vain(world, program.process);
+    uint32_t unused = world->manager->memory.tables.free_count;
+    end_in_vain(world, program.process);
+    assert_int_equal(world->manager->memory.tables.free_count, unused);
+    world->knobs->hold_paging = false;
+    assert_int_equal(ferry_vidmm_destroy_process(world->manager, program.process), FERRY_OK);
+    assert_int_equal(world->manager->memory.tables.free_count, unused + 1);
+    world->device = own.device;
+    world->queue = own.queue;
+    world->context = own.context;
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_program_left_leads_the_next_one_nowhere),
         cmocka_unit_test(a_program_whose_end_times_out_maps_again_behind_it),
+        cmocka_unit_test(the_root_of_a_program_is_its_own_until_its_last_flush_is_over),
     };
     return WORLD_RUN(tests);
 }

@@ -292,19 +292,11 @@ static void what_a_job_elsewhere_waits_for_is_there_for_it(void **state)
 {
     (void)state;
     struct beside b = begin_beside(64);
-    D3DKMT_HANDLE last = content(b.world, 20, 5), wanted = content(b.world, 24, 3),
-                  room = world_create(b.world, PAGES(16), CPU), next = world_create(b.world, PAGES(26), CPU);
-    struct ferry_vidmm_update change = mapping(b.x, 4, last, 0);
-    update(b.world, b.slow, &change, 1);
+    D3DKMT_HANDLE next = world_create(b.world, PAGES(26), CPU), wanted;
     world_write(b.world, next, 4);
-    turns(b.world, 20);
-    // What takes the mapping away that was there before is not over.
-    b.world->knobs->hold_paging = true;
-    assert_int_equal(world_evict(b.world, last), FERRY_OK);
-    assert_int_equal(world_resident(b.world, &room, 1), FERRY_PENDING);
-    turns(b.world, 20);
+    wanted = hidden_behind_paging(&b);
     hold(&b);
-    change = mapping(b.x, 4, wanted, 0);
+    struct ferry_vidmm_update change = mapping(b.x, 4, wanted, 0);
     update(b.world, b.slow, &change, 1);
     finish(&b);
     uint64_t fence = copy(b.world, b.quick, (const D3DKMT_HANDLE[2]){b.other, wanted}, b.at_other, b.x + PAGES(2), 64);

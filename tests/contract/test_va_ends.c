@@ -177,18 +177,9 @@ static void what_has_had_its_turn_is_over_before_it_is_destroyed(void **state)
     (void)state;
     struct beside b = begin_beside(64);
     struct ferry_vidmm *manager = b.world->manager;
-    D3DKMT_HANDLE last = content(b.world, 20, 5), wanted = content(b.world, 24, 3),
-                  room = world_create(b.world, PAGES(16), CPU);
-    struct ferry_vidmm_update change = mapping(b.x, 4, last, 0);
-    update(b.world, b.slow, &change, 1);
-    turns(b.world, 20);
-    // What takes the mapping away that was there before is not over.
-    b.world->knobs->hold_paging = true;
-    assert_int_equal(world_evict(b.world, last), FERRY_OK);
-    assert_int_equal(world_resident(b.world, &room, 1), FERRY_PENDING);
-    turns(b.world, 20);
+    D3DKMT_HANDLE wanted = hidden_behind_paging(&b);
     hold(&b);
-    change = mapping(b.x, 4, wanted, 0);
+    struct ferry_vidmm_update change = mapping(b.x, 4, wanted, 0);
     update(b.world, b.slow, &change, 1);
     finish(&b);
     hold_all(manager);

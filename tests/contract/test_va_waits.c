@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who waits for updates of GPU virtual addresses, and whom what they change waits for besides, in driver model 2 of
+// both miniports.
+#include "beside.h"
+
+// Two queues' updates map it, and both jobs are over: the entries of the first one are written behind those of the
+// second, which have nothing to wait for. A job elsewhere waits for both.
+static void what_two_updates_map_is_there_for_a_job_elsewhere(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE wanted = hidden_behind_paging(&b);
+    const D3DKMT_HANDLE queues[2] = {b.slow, context_on(b.world, 1)};
+    for (unsigned i = 0; i < 2; i++) {
+        struct ferry_vidmm_update change = mapping(b.x + PAGES(8 * i), 4, wanted, 0);
+        b.world->knobs->hold_node = 1;
+        uint64_t held = copy(b.world, queues[i], (const D3DKMT_HANDLE[2]){b.result, b.result}, b.at_result,
+                             b.at_result + PAGES(1), 64);
+        update(b.world, queues[i], &change, 1);
+        b.world->knobs->hold_node = 0;
+        assert_int_equal(ferry_vidmm_wait(b.world->manager, queues[i], held), FERRY_OK);
+        turns(b.world, 20);
+    }
+    uint64_t fence = copy(b.world, b.quick, (const D3DKMT_HANDLE[2]){b.other, wanted}, b.at_other, b.x + PAGES(2), 64);
+    b.world->knobs->hold_paging = false;
+    assert_int_equal(ferry_vidmm_wait(b.world->manager, b.quick, fence), FERRY_OK);
+    assert_int_equal(word_of(b.world, b.other, 0), world_word(3, PAGES(2) / 4));
+    world_close(b.world);
+}
+
+// What is unmapped is there for jobs that name it, also for one of another queue behind the update's last job on its
+// node.
+static void what_is_unmapped_is_there_for_who_names_it_on_the_same_node(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE third = context_on(b.world, 1), wanted = content(b.world, 4, 3), old = content(b.world, 40, 4),
+                  next = world_create(b.world, PAGES(40), CPU), late = world_create(b.world, PAGES(4), CPU);
+    uint64_t at_next = map(b.world, next, BASE + 0x180000, 40);
+    struct ferry_vidmm_update change = mapping(b.x, 4, wanted, 0);
+    update(b.world, b.slow, &change, 1);
+    world_write(b.world, next, 6);
+    world_write(b.world, late, 7);
+    turns(b.world, 20);
+    // The third queue's job waits for what comes to a place that a job of the quick one has still to leave; the slow
+    // one's for paging alone.
+    b.world->knobs->hold_node = 2;
+    b.world->knobs->hold_turns = UINT32_MAX;
+    (void)world_gpu_name(b.world, b.quick, old, false);
+    assert_int_equal(world_evict(b.world, old), FERRY_OK);
+    b.world->knobs->hold_paging = true;
+    assert_int_equal(world_resident(b.world, &late, 1), FERRY_PENDING);
+    assert_int_equal(world_resident(b.world, &next, 1), FERRY_PENDING);
+    uint64_t first = world_gpu_name(b.world, b.slow, late, false);
+    uint64_t fence = copy(b.world, third, (const D3DKMT_HANDLE[2]){next, wanted}, at_next, b.x + PAGES(2), 64);
+    change.kind = FERRY_VIDMM_UNMAP;
+    update(b.world, b.slow, &change, 1);
+    b.world->knobs->hold_paging = false;
+    assert_int_equal(ferry_vidmm_wait(b.world->manager, b.slow, first), FERRY_OK);
+    turns(b.world, 50);
+    assert_false(is_over(b.world, third, fence));
+    b.world->knobs->hold_node = 0;
+    assert_int_equal(ferry_vidmm_wait(b.world->manager, third, fence), FERRY_OK);
+    assert_int_equal(word_of(b.world, next, 0), world_word(3, PAGES(2) / 4));
+    world_close(b.world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_two_updates_map_is_there_for_a_job_elsewhere),
+        cmocka_unit_test(what_is_unmapped_is_there_for_who_names_it_on_the_same_node),
+    };
+    return WORLD_RUN(tests);
+}
