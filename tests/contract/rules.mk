@@ -36,6 +36,9 @@ $(filter-out $(CHAOS_PROGRAMS),$(SUITE_PROGRAMS)): $(BUILD)/tests/contract_%: $(
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
 
+# This one is more than one file.
+$(addprefix $(BUILD)/tests/contract_,va_cells va_cells_kmd): $(BUILD)/obj-suite/$(CONTRACT_SUITE)/va_cells.o
+
 .SECONDARY: $(MANAGER_SAN) $(MANAGER_TSAN)
 TEST_PROGRAMS += $(SUITE_PROGRAMS)
 -include $(shell find $(BUILD)/obj-suite $(BUILD)/obj-tsan -name '*.d' 2>/dev/null)

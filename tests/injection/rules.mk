@@ -14,7 +14,8 @@ $(BUILD)/obj-inject/%.o: %.c $(FLAGS) $(INJECT_ROOM)/rules.mk | $(CONTRACT)
 	$(CC) $(CFLAGS) $(SANITIZE) $(INJECT_FLAGS) -Itests/unit/kmd/no_firmware $(CPPFLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/obj-suite/$(INJECT_ROOM)/%.o: CPPFLAGS := -I$(CONTRACT_SUITE) $(CPPFLAGS)
-INJECT_TEST := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject every_failure manager_run test_manager) \
+INJECT_TEST := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject every_failure manager_addresses manager_run \
+	test_manager) \
 	$(BUILD)/obj-suite/host-driver/umd/error.o
 
 $(BUILD)/tests/inject_manager: $(INJECT_TEST) $(INJECT_MANAGER) \

@@ -7,11 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "manager_run.h"
-
-#define PAGES(n)  ((uint64_t)(n)*PAGE_SIZE)
-#define CPU       DXGK_ALLOC_FLAG_CPU_VISIBLE
-#define PERMANENT (DXGK_ALLOC_FLAG_CPU_VISIBLE | DXGK_ALLOC_FLAG_PERMANENT_SYSMEM)
+#include "manager_calls.h"
 
 // ---- What the program is made of ----
 
@@ -72,7 +68,9 @@ static int start(struct run *run)
 
 static uint8_t existing_memory[2 * PAGE_SIZE] __attribute__((aligned(4096)));
 
-static int create(struct run *run, unsigned number, unsigned device, uint64_t pages, UINT flags, UINT aperture)
+const uint64_t SIZE[COUNT + 1] = {4, 6, 4, 3, 2, 2, 12, 6, 200};
+
+int manager_create(struct run *run, unsigned number, unsigned device, uint64_t pages, UINT flags, UINT aperture)
 {
     struct ferry_allocation_private wanted = {.Version = FERRY_ALLOCATION_PRIVATE_VERSION,
                                               .Size = sizeof(wanted),
@@ -122,12 +120,12 @@ static int resident_as(struct run *run, bool last_attempt, unsigned device, cons
     return result;
 }
 
-static int resident(struct run *run, unsigned device, const unsigned *numbers, UINT count, uint64_t *value)
+int manager_resident(struct run *run, unsigned device, const unsigned *numbers, UINT count, uint64_t *value)
 {
     return resident_as(run, false, device, numbers, count, value);
 }
 
-static int evict(struct run *run, unsigned device, const unsigned *numbers, UINT count)
+int manager_evict(struct run *run, unsigned device, const unsigned *numbers, UINT count)
 {
     D3DKMT_HANDLE list[MOST];
     for (UINT i = 0; i < count; i++)
@@ -137,7 +135,7 @@ static int evict(struct run *run, unsigned device, const unsigned *numbers, UINT
 }
 
 // The first words of `from` into those of `to`.
-static int submit(struct run *run, unsigned context, unsigned to, unsigned from, uint64_t *fence)
+int manager_submit(struct run *run, unsigned context, unsigned to, unsigned from, uint64_t *fence)
 {
     struct machine_job job = {0};
     machine_job_copy(&job, 0, 0, 1, 0, PAGE_SIZE);
@@ -168,9 +166,6 @@ static int submit_three(struct run *run, unsigned context, unsigned to, unsigned
         empty, {job.commands, job.bytes, references, 2, job.patches, job.patch_count, NULL}, empty};
     return ferry_vidmm_submit(run->manager, run->context[context], buffers, 3, fence);
 }
-
-enum { PLAIN, LARGE, KEPT, MAPPED, OWN, FILLED, WIDE, OTHER, COUNT, HIGH = COUNT };
-static const uint64_t SIZE[COUNT + 1] = {4, 6, 4, 3, 2, 2, 12, 6, 200};
 
 static void check_content(struct run *run, unsigned number)
 {
@@ -205,14 +200,14 @@ static void make_all(struct run *run)
         CALL(ferry_vidmm_create_paging_queue(run->manager, run->device[i], (int)i, &run->queue[i]));
         CALL(ferry_vidmm_create_context(run->manager, run->device[i], i + 1, &run->context[i], NULL));
     }
-    CALL(create(run, PLAIN, 0, SIZE[PLAIN], CPU, 0));
-    CALL(create(run, LARGE, 0, SIZE[LARGE], CPU | DXGK_ALLOC_FLAG_CACHED, 0));
-    CALL(create(run, KEPT, 0, SIZE[KEPT], PERMANENT, 0));
-    CALL(create(run, MAPPED, 0, SIZE[MAPPED], CPU, 1));
-    CALL(create(run, OWN, 0, SIZE[OWN], CPU | DXGK_ALLOC_FLAG_EXISTING_SYSMEM | DXGK_ALLOC_FLAG_CACHED, 1));
-    CALL(create(run, FILLED, 0, SIZE[FILLED], 0, 0));
-    CALL(create(run, WIDE, 0, SIZE[WIDE], CPU, 0));
-    CALL(create(run, OTHER, 1, SIZE[OTHER], CPU, 0));
+    CALL(manager_create(run, PLAIN, 0, SIZE[PLAIN], CPU, 0));
+    CALL(manager_create(run, LARGE, 0, SIZE[LARGE], CPU | DXGK_ALLOC_FLAG_CACHED, 0));
+    CALL(manager_create(run, KEPT, 0, SIZE[KEPT], PERMANENT, 0));
+    CALL(manager_create(run, MAPPED, 0, SIZE[MAPPED], CPU, 1));
+    CALL(manager_create(run, OWN, 0, SIZE[OWN], CPU | DXGK_ALLOC_FLAG_EXISTING_SYSMEM | DXGK_ALLOC_FLAG_CACHED, 1));
+    CALL(manager_create(run, FILLED, 0, SIZE[FILLED], 0, 0));
+    CALL(manager_create(run, WIDE, 0, SIZE[WIDE], CPU, 0));
+    CALL(manager_create(run, OTHER, 1, SIZE[OTHER], CPU, 0));
     static const unsigned written[] = {PLAIN, LARGE, KEPT, MAPPED, OWN, WIDE, OTHER};
     for (unsigned i = 0; i < sizeof(written) / sizeof(written[0]); i++)
         write(run, written[i], D3DDDI_LOCK_WRITE_ONLY, 100 + written[i]);
@@ -222,22 +217,22 @@ static void use_all(struct run *run)
 {
     uint64_t value, fence, other;
     void *address;
-    CALL(resident(run, 0, LIST(PLAIN, LARGE, KEPT), &value));
+    CALL(manager_resident(run, 0, LIST(PLAIN, LARGE, KEPT), &value));
     CALL(ferry_vidmm_wait_paging(run->manager, run->queue[0], value));
-    CALL(resident(run, 0, LIST(MAPPED, OWN), &value));
-    CALL(submit(run, 0, KEPT, PLAIN, &fence));
-    CALL(submit(run, 0, MAPPED, PLAIN, &fence));
+    CALL(manager_resident(run, 0, LIST(MAPPED, OWN), &value));
+    CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(manager_submit(run, 0, MAPPED, PLAIN, &fence));
     CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
     // What the GPU wrote through the aperture, and into what has a second copy.
     check_content(run, MAPPED);
     check_content(run, KEPT);
-    CALL(submit(run, 0, MAPPED, PLAIN, &fence));
+    CALL(manager_submit(run, 0, MAPPED, PLAIN, &fence));
     CALL(ferry_vidmm_lock_pages(run->manager, run->allocation[MAPPED], D3DDDI_LOCK_WRITE_ONLY, 1, 1, &address));
     CALL(ferry_vidmm_unlock(run->manager, run->allocation[MAPPED]));
     // Locks of every kind while it is in place.
     CALL(ferry_vidmm_lock_pages(run->manager, run->allocation[KEPT], 0, 1, 2, &address));
     CALL(ferry_vidmm_unlock(run->manager, run->allocation[KEPT]));
-    CALL(submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));
     CALL(ferry_vidmm_lock(run->manager, run->allocation[KEPT], D3DDDI_LOCK_DO_NOT_EVICT, &address));
     CALL(ferry_vidmm_unlock(run->manager, run->allocation[KEPT]));
     CALL(ferry_vidmm_lock(run->manager, run->allocation[PLAIN], D3DDDI_LOCK_DO_NOT_EVICT, &address));
@@ -246,29 +241,29 @@ static void use_all(struct run *run)
     CALL(ferry_vidmm_unlock(run->manager, run->allocation[PLAIN]));
     write(run, LARGE, D3DDDI_LOCK_DISCARD | D3DDDI_LOCK_WRITE_ONLY, 201);
     write(run, LARGE, D3DDDI_LOCK_WRITE_ONLY, 202);
-    CALL(submit(run, 0, MAPPED, PLAIN, &fence));
-    CALL(submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(manager_submit(run, 0, MAPPED, PLAIN, &fence));
+    CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));
     CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
     // Others need the room: page-outs, discards, moves.
-    CALL_FOR(FERRY_ERROR_NO_VIDEO_MEMORY, resident(run, 0, LIST(WIDE), &value));
-    CALL(evict(run, 0, LIST(PLAIN, LARGE)));
-    CALL(resident(run, 0, LIST(WIDE), &value));
-    CALL(submit(run, 0, WIDE, WIDE, &fence));
-    CALL(evict(run, 0, LIST(WIDE)));
-    CALL(resident(run, 0, LIST(FILLED, PLAIN), &value));
-    CALL(resident(run, 1, LIST(OTHER), &value));
+    CALL_FOR(FERRY_ERROR_NO_VIDEO_MEMORY, manager_resident(run, 0, LIST(WIDE), &value));
+    CALL(manager_evict(run, 0, LIST(PLAIN, LARGE)));
+    CALL(manager_resident(run, 0, LIST(WIDE), &value));
+    CALL(manager_submit(run, 0, WIDE, WIDE, &fence));
+    CALL(manager_evict(run, 0, LIST(WIDE)));
+    CALL(manager_resident(run, 0, LIST(FILLED, PLAIN), &value));
+    CALL(manager_resident(run, 1, LIST(OTHER), &value));
     CALL(submit_nothing(run, 1, OTHER, &other));
     CALL(ferry_vidmm_wait_paging(run->manager, run->queue[1], value));
-    CALL(evict(run, 0, LIST(FILLED, PLAIN, MAPPED)));
-    CALL(resident(run, 0, LIST(LARGE, MAPPED), &value));
-    CALL(submit(run, 0, LARGE, LARGE, &fence));
+    CALL(manager_evict(run, 0, LIST(FILLED, PLAIN, MAPPED)));
+    CALL(manager_resident(run, 0, LIST(LARGE, MAPPED), &value));
+    CALL(manager_submit(run, 0, LARGE, LARGE, &fence));
     CALL(ferry_vidmm_set_budget(run->manager, PAGES(8)));
-    CALL(evict(run, 0, LIST(LARGE)));
-    CALL(evict(run, 1, LIST(OTHER)));
+    CALL(manager_evict(run, 0, LIST(LARGE)));
+    CALL(manager_evict(run, 1, LIST(OTHER)));
     CALL(ferry_vidmm_set_budget(run->manager, 0));
     // Away by a reset while it works.
-    CALL(resident(run, 0, LIST(PLAIN, LARGE), &value));
-    CALL(submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(manager_resident(run, 0, LIST(PLAIN, LARGE), &value));
+    CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));
     CALL(ferry_vidmm_reset_engine(run->manager));
     CALL(ferry_vidmm_poll(run->manager, false));
     // More jobs than the line takes without waiting.
@@ -278,8 +273,8 @@ static void use_all(struct run *run)
     for (unsigned i = 0; i < 7; i++)
         CALL(submit_nothing(run, 0, PLAIN, &fence));
     CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
-    CALL(submit(run, 0, KEPT, PLAIN, &fence));
-    CALL(submit(run, 0, MAPPED, PLAIN, &fence));
+    CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(manager_submit(run, 0, MAPPED, PLAIN, &fence));
     CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
 }
 
@@ -302,178 +297,23 @@ static void programs(struct run *run)
     CALL(ferry_vidmm_destroy_process(run->manager, process));
 }
 
-static int map(struct run *run, unsigned number, uint64_t address, uint64_t offset, uint64_t pages, uint64_t *at)
-{
-    struct ferry_vidmm_virtual range = {.size = sizeof(range), .address = address, .bytes = PAGES(pages)};
-    int result =
-        ferry_vidmm_map_virtual(run->manager, run->device[0], run->allocation[number], PAGES(offset), false, &range);
-    *at = range.address;
-    return result;
-}
-
-static struct ferry_vidmm_update mapping(const struct run *run, unsigned number, uint64_t address, uint64_t offset,
-                                         uint64_t pages)
-{
-    return (struct ferry_vidmm_update){.kind = FERRY_VIDMM_MAP,
-                                       .address = address,
-                                       .bytes = PAGES(pages),
-                                       .allocation = run->allocation[number],
-                                       .offset = PAGES(offset)};
-}
-
-static struct ferry_vidmm_update unmapping(uint64_t address, uint64_t pages)
-{
-    return (struct ferry_vidmm_update){.kind = FERRY_VIDMM_UNMAP, .address = address, .bytes = PAGES(pages)};
-}
-
-static struct ferry_vidmm_update copying(uint64_t address, uint64_t pages, uint64_t source)
-{
-    return (struct ferry_vidmm_update){
-        .kind = FERRY_VIDMM_COPY, .address = address, .bytes = PAGES(pages), .source = source};
-}
-
-// How the addresses of a reservation are divided, and whose the parts are.
-static uint64_t mapped_now(const struct run *run, uint64_t address, uint64_t bytes)
-{
-    uint64_t hash = 0;
-    for (uint64_t at = address; at < address + bytes;) {
-        struct ferry_vidmm_mapping found = {0};
-        if (ferry_vidmm_find_virtual(run->manager, run->device[0], at, &found) != FERRY_OK || found.bytes == 0)
-            return 0;
-        hash = (hash ^ found.address ^ found.bytes ^ found.offset ^ (uint64_t)found.allocation << 48) * 1099511628211u;
-        at = found.address + found.bytes;
-    }
-    return hash;
-}
-
-// One that fails leaves every mapping as it was.
-static int update(struct run *run, uint64_t address, uint64_t bytes, const struct ferry_vidmm_update *operations,
-                  uint32_t count)
-{
-    struct ferry_vidmm_updated updated = {0};
-    bool armed = inject.armed;
-    inject.armed = false;
-    uint64_t then = mapped_now(run, address, bytes);
-    inject.armed = armed;
-    int result = ferry_vidmm_update_virtual(run->manager, run->context[0], operations, count, &updated);
-    armed = inject.armed;
-    inject.armed = false;
-    if (result == FERRY_ERROR_CRITICAL)
-        return result;
-    if ((result == FERRY_OK) == (then == mapped_now(run, address, bytes)))
-        wrong(&run->attempt, "an update", "answered %d, and mappings are%s as before", result,
-              result == FERRY_OK ? "" : " not");
-    inject.armed = armed;
-    return result;
-}
-
-#define UPDATE(...)                                                                                                    \
-    update(run, reserved.address, reserved.bytes, (const struct ferry_vidmm_update[]){__VA_ARGS__},                    \
-           sizeof((const struct ferry_vidmm_update[]){__VA_ARGS__}) / sizeof(struct ferry_vidmm_update))
-
-// Among jobs that are not over: of what is in memory, in the aperture and out; with tables that come and go.
-static void updates(struct run *run)
-{
-    uint64_t value, fence;
-    struct ferry_vidmm_virtual reserved = {.size = sizeof(reserved), .address = UINT64_C(1) << 42, .bytes = PAGES(512)};
-    const uint64_t x = reserved.address;
-    CALL(resident(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN), &value));
-    CALL(ferry_vidmm_reserve_virtual(run->manager, run->device[0], &reserved));
-    CALL(submit(run, 0, KEPT, PLAIN, &fence));
-    CALL(UPDATE(mapping(run, PLAIN, x, 0, 4), mapping(run, MAPPED, x + PAGES(300), 0, 3),
-                mapping(run, WIDE, x + PAGES(400), 0, 12)));
-    CALL(submit(run, 0, MAPPED, PLAIN, &fence));
-    CALL(UPDATE(mapping(run, OWN, x + PAGES(1), 0, 2), copying(x + PAGES(500), 4, x + PAGES(299))));
-    CALL(UPDATE(unmapping(x + PAGES(301), 101)));
-    // Some of it is so already.
-    CALL(UPDATE(mapping(run, WIDE, x + PAGES(400), 0, 12), mapping(run, OWN, x + PAGES(402), 0, 1)));
-    CALL(submit(run, 0, KEPT, PLAIN, &fence));
-    CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
-    // Out and in again, all of it and what is left of it.
-    CALL(evict(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN)));
-    CALL(resident(run, 0, LIST(WIDE), &value));
-    CALL(submit(run, 0, WIDE, WIDE, &fence));
-    CALL(UPDATE(unmapping(x + PAGES(402), 110)));
-    CALL(UPDATE(unmapping(x, 512), mapping(run, MAPPED, x + PAGES(200), 0, 3)));
-    CALL(evict(run, 0, LIST(WIDE)));
-    CALL(resident(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN), &value));
-    CALL(submit(run, 0, MAPPED, PLAIN, &fence));
-    CALL(UPDATE(unmapping(x, 512)));
-    CALL(submit(run, 0, KEPT, PLAIN, &fence));
-    CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
-    CALL(evict(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN)));
-}
-
-// All of it goes or nothing.
-static int free_all(struct run *run, uint64_t address, uint64_t bytes)
-{
-    bool armed = inject.armed;
-    inject.armed = false;
-    uint64_t then = mapped_now(run, address, bytes);
-    inject.armed = armed;
-    int result = ferry_vidmm_free_virtual(run->manager, run->device[0], address, bytes);
-    armed = inject.armed;
-    inject.armed = false;
-    if (result < 0 && result != FERRY_ERROR_CRITICAL && then != mapped_now(run, address, bytes))
-        wrong(&run->attempt, "a freeing", "answered %d, and mappings are not as before", result);
-    inject.armed = armed;
-    return result;
-}
-
-// Mapped while they are in place and while they are not; reserved, in the middle of what is reserved, and free again.
-static void addresses(struct run *run)
-{
-    uint64_t value, fence, at[4];
-    struct ferry_vidmm_virtual range = {.size = sizeof(range), .bytes = PAGES(64)};
-    CALL(resident(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN), &value));
-    CALL(map(run, PLAIN, 0, 0, SIZE[PLAIN], &at[0]));
-    CALL(map(run, KEPT, 0, 1, 2, &at[1]));
-    CALL(map(run, WIDE, 0, 0, SIZE[WIDE], &at[3]));
-    CALL(ferry_vidmm_reserve_virtual(run->manager, run->device[0], &range));
-    CALL(map(run, PLAIN, range.address + PAGES(16), 0, 3, &at[2]));
-    CALL(submit(run, 0, KEPT, PLAIN, &fence));
-    CALL(submit(run, 0, MAPPED, PLAIN, &fence));
-    CALL(ferry_vidmm_free_virtual(run->manager, run->device[0], at[1], PAGES(2)));
-    CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
-    // Out with all of them, and in again.
-    CALL(evict(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED)));
-    CALL(resident(run, 0, LIST(WIDE), &value));
-    CALL(submit(run, 0, WIDE, WIDE, &fence));
-    CALL(evict(run, 0, LIST(WIDE, OWN)));
-    CALL(create(run, HIGH, 0, SIZE[HIGH], CPU, 1));
-    CALL(resident(run, 0, LIST(HIGH), &value));
-    CALL(ferry_vidmm_free_virtual(run->manager, run->device[0], at[0], PAGES(SIZE[PLAIN])));
-    CALL(ferry_vidmm_wait_paging(run->manager, run->queue[0], value));
-    // It leaves in more operations than any before, chunk after chunk, and goes all the same.
-    CALL(ferry_vidmm_destroy_allocation(run->manager, run->allocation[HIGH]));
-    CALL(resident(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN), &value));
-    CALL(submit(run, 0, MAPPED, PLAIN, &fence));
-    CALL(submit(run, 0, PLAIN, MAPPED, &fence));
-    CALL(map(run, KEPT, range.address + PAGES(32), 0, 2, &at[1]));
-    CALL(map(run, LARGE, range.address + PAGES(40), 0, 2, &at[1]));
-    CALL(free_all(run, range.address, PAGES(64)));
-    CALL(submit(run, 0, KEPT, PLAIN, &fence));
-    CALL(submit(run, 0, MAPPED, PLAIN, &fence));
-    CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
-}
-
 // Discards while jobs of the old content are still to run.
 static void discards(struct run *run)
 {
     uint64_t value, fence;
-    CALL(resident(run, 0, LIST(PLAIN), &value));
+    CALL(manager_resident(run, 0, LIST(PLAIN), &value));
     // So there is room for more instances, and without any delay nobody needs one.
-    CALL(evict(run, 0, LIST(LARGE)));
+    CALL(manager_evict(run, 0, LIST(LARGE)));
     for (unsigned i = 0; i < 3; i++) {
-        CALL(submit(run, 0, MAPPED, PLAIN, &fence));
+        CALL(manager_submit(run, 0, MAPPED, PLAIN, &fence));
         write(run, PLAIN, D3DDDI_LOCK_DISCARD | D3DDDI_LOCK_WRITE_ONLY, 300 + i);
     }
     struct ferry_vidmm_statistics statistics = {0};
     ferry_vidmm_statistics(run->manager, &statistics);
     if ((run->variant->delay != 0) != (statistics.renames != 0))
         wrong(&run->attempt, "discards", "%llu of them were renames", (unsigned long long)statistics.renames);
-    CALL(submit(run, 0, MAPPED, PLAIN, &fence));
-    CALL(submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(manager_submit(run, 0, MAPPED, PLAIN, &fence));
+    CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));
     CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
 }
 
@@ -481,17 +321,17 @@ static void discards(struct run *run)
 static void turns(struct run *run)
 {
     uint64_t value, fence;
-    CALL(evict(run, 0, LIST(PLAIN, PLAIN, KEPT, MAPPED, OWN)));
-    CALL(resident(run, 0, LIST(WIDE), &value));
+    CALL(manager_evict(run, 0, LIST(PLAIN, PLAIN, KEPT, MAPPED, OWN)));
+    CALL(manager_resident(run, 0, LIST(WIDE), &value));
     CALL(resident_as(run, true, 1, LIST(OTHER), &value));
     for (unsigned i = 0; i < 2; i++) {
-        CALL(submit(run, 0, WIDE, WIDE, &fence));
+        CALL(manager_submit(run, 0, WIDE, WIDE, &fence));
         CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
         CALL(submit_three(run, 1, OTHER, OTHER, &fence));
         CALL(ferry_vidmm_wait(run->manager, run->context[1], fence));
     }
-    CALL(evict(run, 0, LIST(WIDE)));
-    CALL(evict(run, 1, LIST(OTHER)));
+    CALL(manager_evict(run, 0, LIST(WIDE)));
+    CALL(manager_evict(run, 1, LIST(OTHER)));
 }
 
 static void end_all(struct run *run)
@@ -500,7 +340,7 @@ static void end_all(struct run *run)
         if (i != FILLED)
             check_content(run, i);
     uint64_t value;
-    CALL(resident(run, 0, LIST(FILLED), &value));
+    CALL(manager_resident(run, 0, LIST(FILLED), &value));
     CALL(ferry_vidmm_destroy_allocation(run->manager, run->allocation[MAPPED]));
     CALL(ferry_vidmm_destroy_allocation(run->manager, run->allocation[LARGE]));
     CALL(ferry_vidmm_destroy_context(run->manager, run->context[0]));
@@ -544,7 +384,7 @@ static void run_once(unsigned variant, struct attempt *attempt)
     machine_knobs(run.machine)->busy_times = run.variant->busy_times;
     size_t pages = machine_pages_out(run.machine);
     static void (*const parts[2][6])(struct run *) = {{make_all, use_all, discards, turns, programs, end_all},
-                                                      {make_all, updates, addresses, end_all}};
+                                                      {make_all, manager_updates, manager_addresses, end_all}};
     for (size_t i = 0; i < 6 && parts[run.variant->iommu][i] && goes_on(&run); i++)
         parts[run.variant->iommu][i](&run);
     if (run.attempt.stopped)

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// The manager's program under failures: its GPU virtual addresses, mapped, changed among jobs and freed.
+#include "manager_calls.h"
+
+static int map(struct run *run, unsigned number, uint64_t address, uint64_t offset, uint64_t pages, uint64_t *at)
+{
+    struct ferry_vidmm_virtual range = {.size = sizeof(range), .address = address, .bytes = PAGES(pages)};
+    int result =
+        ferry_vidmm_map_virtual(run->manager, run->device[0], run->allocation[number], PAGES(offset), false, &range);
+    *at = range.address;
+    return result;
+}
+
+static struct ferry_vidmm_update mapping(const struct run *run, unsigned number, uint64_t address, uint64_t offset,
+                                         uint64_t pages)
+{
+    return (struct ferry_vidmm_update){.kind = FERRY_VIDMM_MAP,
+                                       .address = address,
+                                       .bytes = PAGES(pages),
+                                       .allocation = run->allocation[number],
+                                       .offset = PAGES(offset)};
+}
+
+static struct ferry_vidmm_update unmapping(uint64_t address, uint64_t pages)
+{
+    return (struct ferry_vidmm_update){.kind = FERRY_VIDMM_UNMAP, .address = address, .bytes = PAGES(pages)};
+}
+
+static struct ferry_vidmm_update copying(uint64_t address, uint64_t pages, uint64_t source)
+{
+    return (struct ferry_vidmm_update){
+        .kind = FERRY_VIDMM_COPY, .address = address, .bytes = PAGES(pages), .source = source};
+}
+
+// How the addresses of a reservation are divided, and whose the parts are.
+static uint64_t mapped_now(const struct run *run, uint64_t address, uint64_t bytes)
+{
+    uint64_t hash = 0;
+    for (uint64_t at = address; at < address + bytes;) {
+        struct ferry_vidmm_mapping found = {0};
+        if (ferry_vidmm_find_virtual(run->manager, run->device[0], at, &found) != FERRY_OK || found.bytes == 0)
+            return 0;
+        hash = (hash ^ found.address ^ found.bytes ^ found.offset ^ (uint64_t)found.allocation << 48) * 1099511628211u;
+        at = found.address + found.bytes;
+    }
+    return hash;
+}
+
+// One that fails leaves every mapping as it was.
+static int update(struct run *run, uint64_t address, uint64_t bytes, const struct ferry_vidmm_update *operations,
+                  uint32_t count)
+{
+    struct ferry_vidmm_updated updated = {0};
+    bool armed = inject.armed;
+    inject.armed = false;
+    uint64_t then = mapped_now(run, address, bytes);
+    inject.armed = armed;
+    int result = ferry_vidmm_update_virtual(run->manager, run->context[0], operations, count, &updated);
+    armed = inject.armed;
+    inject.armed = false;
+    if (result == FERRY_ERROR_CRITICAL)
+        return result;
+    if ((result == FERRY_OK) == (then == mapped_now(run, address, bytes)))
+        wrong(&run->attempt, "an update", "answered %d, and mappings are%s as before", result,
+              result == FERRY_OK ? "" : " not");
+    inject.armed = armed;
+    return result;
+}
+
+#define UPDATE(...)                                                                                                    \
+    update(run, reserved.address, reserved.bytes, (const struct ferry_vidmm_update[]){__VA_ARGS__},                    \
+           sizeof((const struct ferry_vidmm_update[]){__VA_ARGS__}) / sizeof(struct ferry_vidmm_update))
+
+// Among jobs that are not over: of what is in memory, in the aperture and out; with tables that come and go.
+void manager_updates(struct run *run)
+{
+    uint64_t value, fence;
+    struct ferry_vidmm_virtual reserved = {.size = sizeof(reserved), .address = UINT64_C(1) << 42, .bytes = PAGES(512)};
+    const uint64_t x = reserved.address;
+    CALL(manager_resident(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN), &value));
+    CALL(ferry_vidmm_reserve_virtual(run->manager, run->device[0], &reserved));
+    CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(UPDATE(mapping(run, PLAIN, x, 0, 4), mapping(run, MAPPED, x + PAGES(300), 0, 3),
+                mapping(run, WIDE, x + PAGES(400), 0, 12)));
+    CALL(manager_submit(run, 0, MAPPED, PLAIN, &fence));
+    CALL(UPDATE(mapping(run, OWN, x + PAGES(1), 0, 2), copying(x + PAGES(500), 4, x + PAGES(299))));
+    CALL(UPDATE(unmapping(x + PAGES(301), 101)));
+    // Some of it is so already.
+    CALL(UPDATE(mapping(run, WIDE, x + PAGES(400), 0, 12), mapping(run, OWN, x + PAGES(402), 0, 1)));
+    CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
+    // Out and in again, all of it and what is left of it.
+    CALL(manager_evict(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN)));
+    CALL(manager_resident(run, 0, LIST(WIDE), &value));
+    CALL(manager_submit(run, 0, WIDE, WIDE, &fence));
+    CALL(UPDATE(unmapping(x + PAGES(402), 110)));
+    CALL(UPDATE(unmapping(x, 512), mapping(run, MAPPED, x + PAGES(200), 0, 3)));
+    CALL(manager_evict(run, 0, LIST(WIDE)));
+    CALL(manager_resident(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN), &value));
+    CALL(manager_submit(run, 0, MAPPED, PLAIN, &fence));
+    CALL(UPDATE(unmapping(x, 512)));
+    CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
+    CALL(manager_evict(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN)));
+}
+
+// All of it goes or nothing.
+static int free_all(struct run *run, uint64_t address, uint64_t bytes)
+{
+    bool armed = inject.armed;
+    inject.armed = false;
+    uint64_t then = mapped_now(run, address, bytes);
+    inject.armed = armed;
+    int result = ferry_vidmm_free_virtual(run->manager, run->device[0], address, bytes);
+    armed = inject.armed;
+    inject.armed = false;
+    if (result < 0 && result != FERRY_ERROR_CRITICAL && then != mapped_now(run, address, bytes))
+        wrong(&run->attempt, "a freeing", "answered %d, and mappings are not as before", result);
+    inject.armed = armed;
+    return result;
+}
+
+// Mapped while they are in place and while they are not; reserved, in the middle of what is reserved, and free again.
+void manager_addresses(struct run *run)
+{
+    uint64_t value, fence, at[4];
+    struct ferry_vidmm_virtual range = {.size = sizeof(range), .bytes = PAGES(64)};
+    CALL(manager_resident(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN), &value));
+    CALL(map(run, PLAIN, 0, 0, SIZE[PLAIN], &at[0]));
+    CALL(map(run, KEPT, 0, 1, 2, &at[1]));
+    CALL(map(run, WIDE, 0, 0, SIZE[WIDE], &at[3]));
+    CALL(ferry_vidmm_reserve_virtual(run->manager, run->device[0], &range));
+    CALL(map(run, PLAIN, range.address + PAGES(16), 0, 3, &at[2]));
+    CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(manager_submit(run, 0, MAPPED, PLAIN, &fence));
+    CALL(ferry_vidmm_free_virtual(run->manager, run->device[0], at[1], PAGES(2)));
+    CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
+    // Out with all of them, and in again.
+    CALL(manager_evict(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED)));
+    CALL(manager_resident(run, 0, LIST(WIDE), &value));
+    CALL(manager_submit(run, 0, WIDE, WIDE, &fence));
+    CALL(manager_evict(run, 0, LIST(WIDE, OWN)));
+    CALL(manager_create(run, HIGH, 0, SIZE[HIGH], CPU, 1));
+    CALL(manager_resident(run, 0, LIST(HIGH), &value));
+    CALL(ferry_vidmm_free_virtual(run->manager, run->device[0], at[0], PAGES(SIZE[PLAIN])));
+    CALL(ferry_vidmm_wait_paging(run->manager, run->queue[0], value));
+    // It leaves in more operations than any before, chunk after chunk, and goes all the same.
+    CALL(ferry_vidmm_destroy_allocation(run->manager, run->allocation[HIGH]));
+    CALL(manager_resident(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN), &value));
+    CALL(manager_submit(run, 0, MAPPED, PLAIN, &fence));
+    CALL(manager_submit(run, 0, PLAIN, MAPPED, &fence));
+    CALL(map(run, KEPT, range.address + PAGES(32), 0, 2, &at[1]));
+    CALL(map(run, LARGE, range.address + PAGES(40), 0, 2, &at[1]));
+    CALL(free_all(run, range.address, PAGES(64)));
+    CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(manager_submit(run, 0, MAPPED, PLAIN, &fence));
+    CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
+}
