@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of an address space share: its tree of ranges (address_ranges.c), where they go (address_places.c) and
-// its tables (address_tables.c).
+// What the files of an address space share: the tree of its ranges (address_tree.c), its tables (address_tables.c),
+// where ranges go (address_places.c), and what becomes of them (address_ranges.c).
 #ifndef FERRY_VIDMM_SPACE_ADDRESS_INTERNAL_H
 #define FERRY_VIDMM_SPACE_ADDRESS_INTERNAL_H
 

@@ -11,7 +11,7 @@ $(BUILD)/tests/vidmm_segment_allocator: host-driver/vidmm/space/directory.c
 ADDRESS_BATCH_PROGRAMS := $(BUILD)/tests/vidmm_address_batch $(BUILD)/tests/vidmm_address_batch_random
 $(ADDRESS_BATCH_PROGRAMS): tests/unit/vidmm/address_batch_fixture.h host-driver/vidmm/space/address_batch.c
 $(BUILD)/tests/vidmm_address_space $(BUILD)/tests/vidmm_address_places $(ADDRESS_BATCH_PROGRAMS): \
-	$(addprefix host-driver/vidmm/space/,address_ranges.c address_places.c address_tables.c table_pool.c)
+	$(addprefix host-driver/vidmm/space/,address_tree.c address_ranges.c address_places.c address_tables.c table_pool.c)
 PLAN_SOURCES := $(addprefix host-driver/vidmm/space/,steps.c search.c push.c window.c arrange.c want.c)
 PLAN_PROGRAMS := $(BUILD)/tests/vidmm_plan $(BUILD)/tests/vidmm_plan_cases
 $(PLAN_PROGRAMS): tests/unit/vidmm/plan_owner.h $(PLAN_SOURCES) \
