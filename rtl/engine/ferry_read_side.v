@@ -290,9 +290,10 @@ module ferry_read_side #(
     wire [6:0] entries = {1'b0, length} + {6'd0, !(first && starts_short)} + {6'd0, segment_last && flush};
     wire unused = &{address[2:0], local_rresp[0], host_rresp[0], 1'b0};
 
-    // The host takes an address only now and then: a burst behind one is a cycle later, and the arbiter in front of it steers nothing
-    // here in its own cycle.
-    wire address_free = (!local_valid_reg || local_arready) && !host_valid_reg;
+    // The arbiters in front of both memories steer nothing here in their own cycle: video memory's has a register to put an address
+    // by; the host takes one only now and then, and a burst behind one is a cycle later.
+    wire local_free;
+    wire address_free = local_free && !host_valid_reg;
     // What is behind host data may have to wait on the bus for it, and for room: not on one that others share.
     wire order_ok = to_host || host_reg == 0;
     // Not from what is given up; what that has to do with a fault is told by the fault itself, as time is short.
@@ -356,19 +357,32 @@ module ferry_read_side #(
         .address_fault_position(fault_position_reg), .address_fault_take(fault_take)
     );
 
-    wire [LOCAL_ADDRESS_BITS-1:0] local_araddr = address_reg[LOCAL_ADDRESS_BITS-1:0];
+    wire [LOCAL_ADDRESS_BITS-1:0] local_araddr;
+    wire [5:0] local_arlen;
+`ifdef FORMAL
+    wire       kept;
+    wire [LOCAL_ADDRESS_BITS-1:0] kept_address;
+    wire [5:0] kept_length;
+`endif
+    ferry_skid_buffer #(.WIDTH(LOCAL_ADDRESS_BITS + 6)) local_address (
+        .clk(clk), .rst(rst), .in_valid(local_valid_reg), .in_ready(local_free),
+        .in_data({address_reg[LOCAL_ADDRESS_BITS-1:0], length_reg}),
+        .out_valid(local_arvalid), .out_ready(local_arready), .out_data({local_araddr, local_arlen})
+`ifdef FORMAL
+        , .formal_kept(kept), .formal_word({kept_address, kept_length})
+`endif
+    );
     assign local_ar[`FERRY_AXI_A_ADDRESS_RANGE] = {{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_araddr};
-    assign local_ar[`FERRY_AXI_A_LENGTH_RANGE] = {2'd0, length_reg};
+    assign local_ar[`FERRY_AXI_A_LENGTH_RANGE] = {2'd0, local_arlen};
     assign local_ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = 1'b0;
     assign local_ar[`FERRY_AXI_A_TAG_RANGE] = 8'd0;
-    assign local_arvalid = local_valid_reg;
     assign host_ar[`FERRY_AXI_A_ADDRESS_RANGE] = address_reg;
     assign host_ar[`FERRY_AXI_A_LENGTH_RANGE] = {2'd0, length_reg};
     assign host_ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = nosnoop_reg;
     assign host_ar[`FERRY_AXI_A_TAG_RANGE] = 8'd0;
     assign host_arvalid = host_valid_reg;
     assign busy = head_valid || next_valid;
-    assign progress = step || token_step || took_local || took_host || (local_valid_reg && local_arready)
+    assign progress = step || token_step || took_local || took_host || (local_arvalid && local_arready)
         || (host_valid_reg && host_arready);
 
     wire host_done = head_valid && head_ready && head_host && head_type == TYPE_BURST;
@@ -449,7 +463,7 @@ module ferry_read_side #(
             head_reg <= next;
         end
 
-        if (local_arready) begin
+        if (local_free) begin
             local_valid_reg <= 1'b0;
         end
         if (host_arready) begin

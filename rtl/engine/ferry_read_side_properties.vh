@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the read side asks for, by induction: video memory's data never waits on the bus, only one port has a burst at a time,
-// and both are AXI4, with bursts of one block. Included by ferry_read_side under FORMAL.
+// What the read side asks for, by induction: video memory's data never waits on the bus, and both ports are AXI4, with bursts of
+// one block. Included by ferry_read_side under FORMAL.
     // Video memory's data never waits on the bus: whatever is in front of it goes on in any cycle, as no host data is. Of the
     // entries from the asking to the realigner, the oldest first: which are bursts of the host, which of video memory. (What enters
     // a FIFO leaves it in that order, by its own proof.)
@@ -53,9 +53,19 @@
         end
     end
 
+    // What is put by keeps the rules, and so does what stands behind it.
+    axi4_address_properties #(.BEATS(64)) kept_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(kept), .ready(local_arready),
+        .page_offset(kept_address[11:0]), .page({{(64-LOCAL_ADDRESS_BITS){1'b0}}, kept_address[LOCAL_ADDRESS_BITS-1:12]}),
+        .length({2'd0, kept_length}), .extra(1'b0)
+    );
+    axi4_address_properties #(.BEATS(64)) behind_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(local_valid_reg), .ready(local_free),
+        .page_offset(address_reg[11:0]), .page(address_reg[63:12]), .length({2'd0, length_reg}), .extra(1'b0)
+    );
     axi4_address_properties #(.BEATS(64)) local_ar_properties (
         .clk(clk), .rst(rst || !past_valid), .valid(local_arvalid), .ready(local_arready),
-        .page_offset(address_reg[11:0]), .page({{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_araddr[LOCAL_ADDRESS_BITS-1:12]}),
+        .page_offset(local_araddr[11:0]), .page({{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_araddr[LOCAL_ADDRESS_BITS-1:12]}),
         .length(local_ar[`FERRY_AXI_A_LENGTH_RANGE]), .extra(1'b0)
     );
     axi4_address_properties #(.BEATS(64)) host_ar_properties (

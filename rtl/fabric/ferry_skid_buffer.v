@@ -18,6 +18,12 @@ module ferry_skid_buffer #(
     output wire             out_valid,
     input  wire             out_ready,
     output wire [WIDTH-1:0] out_data
+`ifdef FORMAL
+    ,
+    // For proofs: the word that is kept, if there is one.
+    output wire             formal_kept,
+    output wire [WIDTH-1:0] formal_word
+`endif
 );
     reg             full_reg;
     reg [WIDTH-1:0] data_reg;
@@ -37,6 +43,9 @@ module ferry_skid_buffer #(
     end
 
 `ifdef FORMAL
+    assign formal_kept = full_reg;
+    assign formal_word = data_reg;
+
     reg past_valid = 1'b0;
     always @(posedge clk) past_valid <= 1'b1;
     always @(*) if (!past_valid) assume (rst);
@@ -53,15 +62,21 @@ module ferry_skid_buffer #(
             held <= (held || enters) && !(out_valid && out_ready);
         end
         if (past_valid && !rst && !$past(rst)) begin
-            // The sender holds its word.
+            // The sender holds its word. Inside another module that is not taken for granted.
             if ($past(in_valid && !in_ready)) begin
+`ifdef FORMAL_INSIDE
+                assert (in_valid && $stable(in_data));
+`else
                 assume (in_valid && $stable(in_data));
+`endif
             end
             // So does this buffer.
             if ($past(out_valid && !out_ready)) begin
                 assert (out_valid && $stable(out_data));
             end
+`ifndef FORMAL_INSIDE
             cover (full_reg && out_ready);
+`endif
         end
     end
     always @(*) if (past_valid && !rst) begin
