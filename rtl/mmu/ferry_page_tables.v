@@ -152,31 +152,40 @@ module ferry_page_tables #(
     reg         line_fill_reg;
     // The lines write the page of the entry that they got in the cycle before.
     reg         line_write_reg;
-    wire [1:0]  want = lookup_valid & idle;
-    wire        look = want != 2'd0 && !beat && !line_fill_reg && !line_write_reg && !forgets;
+    // Whose request is looked up is picked a cycle before, so that its page comes out of flip-flops; it is picked anew until
+    // the look-up has its cycle.
+    reg  [1:0]  picked_reg;
+    wire        look = picked_reg != 2'd0 && !beat && !line_fill_reg && !line_write_reg && !forgets;
+    wire        look_side = picked_reg[1];
+    wire [1:0]  want = lookup_valid & idle & ~(picked_reg & {2{look}});
     // After its answer a side has nothing to be looked up for a cycle: the other one's turn comes.
-    wire        look_side = !want[0];
+    wire        pick_side = !want[0];
     // Space and page of the side whose entry was read; of the side that is looked up, or what is kept in a line or forgotten, which
     // is taken into flip-flops a cycle before: that there is an entry, and who forgets, is known late. So is the set of lines.
     wire [39:0] wanted;
+    reg  [39:0] picked_page_reg;
     wire [39:0] about;
     wire [3:0]  space = about[`FERRY_LOOKUP_SPACE_RANGE];
     wire [47:12] page = about[`FERRY_LOOKUP_PAGE_RANGE];
     wire [39:0] read_for;
     wire [38:12] read_for_page = read_for[4 +: 27];
     ferry_choice #(.WIDTH(40)) wanted_side (
-        .second(look_side), .word0(lookup[39:0]), .word1(lookup[L +: 40]), .chosen(wanted)
+        .second(pick_side), .word0(lookup[39:0]), .word1(lookup[L +: 40]), .chosen(wanted)
     );
     reg  [39:0] kept_reg;
     reg         forget_reg;
     wire        keeps = line_fill_reg || forget_reg;
     wire [3:0]  kept_home = kept_reg[11:8] ^ kept_reg[15:12] ^ kept_reg[3:0];
-    wire [3:0]  home = keeps ? kept_home : wanted[11:8] ^ wanted[15:12] ^ wanted[3:0];
-    ferry_choice #(.WIDTH(40)) wanted_or_kept (.second(keeps), .word0(wanted), .word1(kept_reg), .chosen(about));
+    reg  [3:0]  picked_home_reg;
+    wire [3:0]  home = keeps ? kept_home : picked_home_reg;
+    ferry_choice #(.WIDTH(40)) picked_or_kept (.second(keeps), .word0(picked_page_reg), .word1(kept_reg), .chosen(about));
     ferry_choice #(.WIDTH(40)) read_for_side (
         .second(beat_side), .word0(lookup[39:0]), .word1(lookup[L +: 40]), .chosen(read_for)
     );
     always @(posedge clk) begin
+        picked_reg <= want & {pick_side, !pick_side} & {2{!rst}};
+        picked_page_reg <= wanted;
+        picked_home_reg <= wanted[11:8] ^ wanted[15:12] ^ wanted[3:0];
         // Of a line its first entry's page.
         if (beat_first || forget_begins) begin
             kept_reg <= forget_begins ? {forget[`FERRY_FORGET_PAGE_RANGE], forget[`FERRY_FORGET_SPACE_RANGE]} : read_for;

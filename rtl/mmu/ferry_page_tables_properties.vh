@@ -337,12 +337,21 @@
         rest1_was <= rest1;
         moved <= {2{checked && !forgets}} & lookup_valid & ~answer_valid;
         // It waits for its own or another's beat, its turn, a read to be taken, or another's answer.
-        may_stay <= {state1_reg == S_IDLE ? beat || line_fill_reg || line_write_reg || begins[0]
+        may_stay <= {state1_reg == S_IDLE ? beat || line_fill_reg || line_write_reg || !picked_reg[1]
                 : state1_reg == S_ASK ? !(taken && side) && (busy[1] || shown)
                 : state1_reg == S_WAIT ? out[1] && !(answers && answers_side) : over[1] && (of_line || ends[0]),
-            state0_reg == S_IDLE ? beat || line_fill_reg || line_write_reg || begins[1]
+            state0_reg == S_IDLE ? beat || line_fill_reg || line_write_reg || !picked_reg[0]
                 : state0_reg == S_ASK ? !(taken && !side) && (busy[0] || shown)
                 : state0_reg == S_WAIT ? out[0] && !(answers && !answers_side) : over[0] && (of_line || ends[1])};
+    end
+    // Who is picked has a request that is not begun, and is looked up with its own page. Where one waits, one is picked.
+    reg  some_wait = 0;
+    always @(posedge clk) some_wait <= checked && !look && (lookup_valid & idle) != 2'd0;
+    always @(*) if (checked) begin
+        assert (!(&picked_reg) && (picked_reg & ~(lookup_valid & idle)) == 2'd0);
+        assert (picked_reg == 2'd0 || (picked_page_reg == (picked_reg[1] ? lookup[L +: 40] : lookup[39:0])
+            && picked_home_reg == (picked_page_reg[11:8] ^ picked_page_reg[15:12] ^ picked_page_reg[3:0])));
+        assert (!some_wait || picked_reg != 2'd0);
     end
     always @(*) if (checked) begin
         assert (!again_reg[0] || state0_reg != S_LOOKED);

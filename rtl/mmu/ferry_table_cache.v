@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page-table unit remembers of level 1: for each side of the engine, eight areas of 2 MiB, each the table of level 0
 // that maps it, with which a walk has one step left, or the large page that it is. One side never displaces what the other
-// needs. Everything happens in the cycle of the request. An area is looked for while another one is filled.
+// needs. Everything happens in the cycle of the look-up. An area is looked for while another one is filled.
 `default_nettype none
 `include "ferry_contract.vh"
 

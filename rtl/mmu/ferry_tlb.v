@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Translation look-aside buffer of the page-table unit. What it keeps is lines: the pages of up to eight neighbouring entries
 // of a table, as one read brings them, from the one that was asked for to the end of 64 bytes. 32 lines, two of them in each
-// set. Which lines there are stands in LUT RAM and is compared in the cycle of the request; their pages come out of block
+// set. Which lines there are stands in LUT RAM and is compared in the cycle of the look-up; their pages come out of block
 // RAM in the next. A line whose page stands for 64 KiB answers for all of these, from its one entry.
 //
 // One thing happens a cycle, as the unit decides: a look-up, a beat of a fill, or a step of forgetting; in the cycle after a beat no
