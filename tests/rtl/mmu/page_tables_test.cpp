@@ -426,7 +426,7 @@ std::string random_drops()
         waited += tables.waited;
         forgotten += tables.forgotten;
     }
-    if (hits < 1000 || refused < 1000 || waited < 100 || forgotten < 500)
+    if (hits < 500 || refused < 1000 || waited < 100 || forgotten < 500)
         return "too little happened: " + std::to_string(hits) + " hits, " + std::to_string(refused) + " refused, " +
                std::to_string(waited) + " cycles with a read that does not come, " + std::to_string(forgotten) +
                " times forgotten";
