@@ -9,6 +9,7 @@
 #   PORT BAUD where its serial port appears, and the rate; or BACKEND, what its host types behind --backend
 #   PACK      options of ecppack
 #   TRANSPORT "serial", unless TOP has a parameter of that name that says otherwise
+#   OPTIONS   TOP's parameters that this one sets otherwise, as `-set TILING 0`
 # PARAMETERS sets others of TOP's, as `-set BIT_SIXTEENTHS 64`, for what is simulated and not flashed.
 # boards/template says more of each.
 
@@ -61,7 +62,7 @@ $(OUT)/netlist.json: $(TOP).v $(RTL) $(wildcard $(ROOT)/rtl/*.vh $(ROOT)/rtl/*/*
 	@echo "$(NAME): synthesis"
 	@$(YOSYS) -q -l $(OUT)/synthesis.log -p "read_verilog -I$(ROOT)/build/generated $(ROOMS:%=-I$(ROOT)/rtl/%) $(TOP).v $(RTL) \
 	    $(OUT)/litedram_core.v $(USB_CORE) $(CORE); chparam -set FIRMWARE_HEX \"$(FIRMWARE)\" -set NAME \"$(NAME)\" \
-	    $(if $(filter usb,$(TRANSPORT)),-set TRANSPORT \"usb\") $(PARAMETERS) $(TOP); \
+	    $(if $(filter usb,$(TRANSPORT)),-set TRANSPORT \"usb\") $(OPTIONS) $(PARAMETERS) $(TOP); \
 	    synth_ecp5 -top $(TOP) -json $@" > $(OUT)/yosys.out 2>&1 || { tail -n 3 $(OUT)/yosys.out; exit 1; }
 
 netlist: $(OUT)/netlist.json

@@ -9,6 +9,9 @@ module ferry_ulx3s #(
     // As ferry_device's.
     parameter FIRMWARE_HEX = "",
     parameter [63:0] CPU_CORE = "vexriscv",
+    // 1: page tables (driver model 2) and tiled images. The Makefile says where they are left out.
+    parameter PAGE_TABLES = 1,
+    parameter TILING = 1,
     // "serial" or "usb".
     parameter TRANSPORT = "serial",
     // Length of a bit on the line in sixteenths of a clock: 267 are 3 Mbaud, 0.1 % slow. Simulation has no time for that.
@@ -91,7 +94,7 @@ module ferry_ulx3s #(
 
     ferry_sdram_board #(
         .NAME(NAME), .CLOCKS_PER_US(50), .TRANSPORT(TRANSPORT), .BIT_SIXTEENTHS(BIT_SIXTEENTHS), .FIRMWARE_HEX(FIRMWARE_HEX),
-        .CPU_CORE(CPU_CORE), .ADDRESS_BITS(25), .ROW_BITS(13), .WORD_BITS(16)
+        .PAGE_TABLES(PAGE_TABLES), .TILING(TILING), .CPU_CORE(CPU_CORE), .ADDRESS_BITS(25), .ROW_BITS(13), .WORD_BITS(16)
     ) board (
         .clk(clk), .locked(locked), .rxd(ftdi_txd), .txd(ftdi_rxd),
         .usb_clk(usb_clk), .usb_io_clk(usb_io_clk), .usb_dp_i(usb_dp_i), .usb_dn_i(usb_dn_i), .usb_dp_o(usb_dp_o), .usb_dn_o(usb_dn_o),

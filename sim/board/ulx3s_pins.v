@@ -9,6 +9,8 @@ module ulx3s_pins #(
     parameter [127:0] NAME = "ulx3s-85f",
     parameter FIRMWARE_HEX = "",
     parameter TRANSPORT = "serial",
+    parameter PAGE_TABLES = 1,
+    parameter TILING = 1,
     parameter BIT_SIXTEENTHS = 267
 ) (
     input  wire       clk_25mhz,
@@ -39,7 +41,8 @@ module ulx3s_pins #(
     ferry_ulx3s
 `ifndef NETLIST
     #(
-        .NAME(NAME), .FIRMWARE_HEX(FIRMWARE_HEX), .TRANSPORT(TRANSPORT), .BIT_SIXTEENTHS(BIT_SIXTEENTHS)
+        .NAME(NAME), .FIRMWARE_HEX(FIRMWARE_HEX), .TRANSPORT(TRANSPORT), .PAGE_TABLES(PAGE_TABLES), .TILING(TILING),
+        .BIT_SIXTEENTHS(BIT_SIXTEENTHS)
     )
 `endif
     board (

@@ -183,8 +183,8 @@ std::string watchdog(uint64_t seed)
         if (machine.top->fault_valid || machine.top->poison)
             return where + "a fault of jobs that are over";
         memory.read_error = memory.write_error = 0;
-        // Nothing is begun but the read and the write whose addresses were on offer.
-        if (bursts() > begun + 2)
+        // Nothing is begun but the read and the write whose addresses were on offer, and a read behind that one.
+        if (bursts() > begun + 3)
             return where + std::to_string(bursts() - begun) + " bursts begun late";
         // Nothing but the beat on offer, and beats that memory had taken in before their address.
         uint64_t changed = 0;
