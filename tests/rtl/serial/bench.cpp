@@ -98,9 +98,13 @@ void Bench::byte_time()
     } else {
         channel_idle(&to_host);
     }
-    while (channel_get(&to_host, &byte))
+    while (channel_get(&to_host, &byte)) {
         if (!cut_to_host)
             ferry_frames_feed(host.get(), &byte, 1);
+        uint32_t head = 0, lost = 0, words[FERRY_FRAME_MAX_WORDS];
+        if (ferry_frame_decode(&ear_, byte, &head, words, &lost) == FERRY_FRAME_GOOD)
+            heads.push_back(head);
+    }
     ferry_frames_tick(host.get(), 1);
 
     if (asking && ferry_frames_hello(host.get(), &answer)) {
@@ -141,6 +145,16 @@ void Bench::byte_time()
             posted_.push_back(packet);
             posted_sent_++;
         }
+    }
+}
+
+void Bench::expect(const Packet &packet)
+{
+    if (is_request(packet[0])) {
+        requests_.push_back(packet);
+        before_.push_back(posted_sent_);
+    } else {
+        posted_.push_back(packet);
     }
 }
 
@@ -299,4 +313,31 @@ void Bench::settle(uint64_t limit)
          clock())
         if (now >= end)
             fail("it does not come to rest");
+}
+
+// ---- For the cases -----------------------------------------------------------------------------------------------
+
+uint64_t seed;
+
+/// A frame as bytes, from the C end's encoder.
+std::vector<uint8_t> frame(uint32_t head, const std::vector<uint32_t> &words)
+{
+    std::vector<uint8_t> bytes(FERRY_FRAME_BYTES);
+    bytes.resize(ferry_frame_encode(head | (uint32_t)words.size(), words.data(), words.size(), bytes.data()));
+    return bytes;
+}
+
+void put(Bench &bench, const std::vector<uint8_t> &bytes)
+{
+    for (uint8_t byte : bytes)
+        bench.to_line.bytes.push_back(byte);
+    while (!bench.to_line.bytes.empty())
+        bench.clock();
+    bench.clocks(2 * BYTE);
+}
+
+void require(const Bench &bench, bool holds, const char *what)
+{
+    if (!holds)
+        bench.fail(what);
 }

@@ -55,8 +55,8 @@ class Bench
     void ask(uint32_t session);
     /// So many packets each way, of `words` words (0 = any), until all have arrived and all is quiet.
     void carry(unsigned words, unsigned down, unsigned up, uint64_t limit = 400000000);
-    /// A write that the host has put into the line by itself is to come.
-    void expect(const Packet &packet) { posted_.push_back(packet); }
+    /// A packet that the test sends by itself is to come.
+    void expect(const Packet &packet);
     /// Until nothing is under way.
     void settle(uint64_t limit = 400000000);
     [[noreturn]] void fail(const std::string &why) const;
@@ -76,6 +76,7 @@ class Bench
     unsigned down = 0, down_words = 0; // Packets to be sent.
     bool host_takes = true;
     uint64_t host_got = 0, host_payload = 0;
+    std::vector<uint32_t> heads; // Of the device's frames, as they came out of the channel.
 
     // The device.
     unsigned up = 0, up_words = 0;
@@ -100,10 +101,18 @@ class Bench
     std::deque<Packet> sent_; // By the device.
     std::deque<Packet> out_;  // Answers.
     Packet coming_, leaving_;
+    ferry_frame_decoder ear_{};
     size_t leaving_at_ = 0;
     uint64_t answer_at_ = 0;
     uint32_t shown_word_ = 0;
     bool shown_ = false, shown_last_ = false, was_open_ = false, leaving_answers_ = false;
 };
+
+extern uint64_t seed;
+/// A frame as bytes, from the C end's encoder.
+std::vector<uint8_t> frame(uint32_t head, const std::vector<uint32_t> &words);
+/// Onto the line, until it has gone.
+void put(Bench &bench, const std::vector<uint8_t> &bytes);
+void require(const Bench &bench, bool holds, const char *what);
 
 #endif

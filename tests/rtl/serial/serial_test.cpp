@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The serial port against the C end of the frames: packets arrive once, whole and in order, whatever the line does.
 // FERRY_SEED replays.
-#include "bench.h"
+#include "cases.h"
 
 #include <cstring>
 #include <ctime>
@@ -9,31 +9,6 @@
 
 namespace
 {
-
-uint64_t seed;
-
-/// A frame as bytes, from the C end's encoder.
-std::vector<uint8_t> frame(uint32_t head, const std::vector<uint32_t> &words)
-{
-    std::vector<uint8_t> bytes(FERRY_FRAME_BYTES);
-    bytes.resize(ferry_frame_encode(head | (uint32_t)words.size(), words.data(), words.size(), bytes.data()));
-    return bytes;
-}
-
-void put(Bench &bench, const std::vector<uint8_t> &bytes)
-{
-    for (uint8_t byte : bytes)
-        bench.to_line.bytes.push_back(byte);
-    while (!bench.to_line.bytes.empty())
-        bench.clock();
-    bench.clocks(2 * BYTE);
-}
-
-void require(const Bench &bench, bool holds, const char *what)
-{
-    if (!holds)
-        bench.fail(what);
-}
 
 void packets_both_ways()
 {
@@ -477,6 +452,13 @@ int main(int argc, char **argv)
         {"serial_longer_than_a_request", longer_than_a_request},
         {"serial_frames_that_cannot_be", frames_that_cannot_be},
         {"serial_silence_ends_by_itself", silence_ends_by_itself},
+        {"serial_a_repeat_is_no_gap", a_repeat_is_no_gap},
+        {"serial_the_same_number_is_a_new_round", the_same_number_is_a_new_round},
+        {"serial_at_most_63_are_under_way", at_most_63_are_under_way},
+        {"serial_sent_again_is_sent_once", sent_again_is_sent_once},
+        {"serial_who_asks_again_is_answered", who_asks_again_is_answered},
+        {"serial_a_question_is_asked_once", a_question_is_asked_once},
+        {"serial_more_requests_than_places", more_requests_than_places},
     };
     unsigned passed = 0, failed = 0;
     for (const Case &test : cases) {

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases that do not stand in serial_test.cpp: numbers, the window and rounds.
+#ifndef FERRY_TESTS_RTL_SERIAL_CASES_H
+#define FERRY_TESTS_RTL_SERIAL_CASES_H
+
+#include "bench.h"
+
+void a_repeat_is_no_gap();
+void the_same_number_is_a_new_round();
+void at_most_63_are_under_way();
+void sent_again_is_sent_once();
+void who_asks_again_is_answered();
+void a_question_is_asked_once();
+void more_requests_than_places();
+
+#endif
