@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers, the window, rounds of sending again, and the question, one rule a case. What the device says is heard as frames.
+// Numbers, the window, rounds of sending again, and the question, one rule a case. What the device says is heard as
+// frames.
 #include "cases.h"
 
 #include <cstring>
@@ -9,13 +10,13 @@ namespace
 
 uint32_t ack_of(const Bench &bench, uint32_t more = 0)
 {
-    return (bench.host->expected + more & 127) << 16;
+    return ((bench.host->expected + more) & 127) << 16;
 }
 
 /// A write of the host's whose number is so far from the one that is expected.
 void put_write(Bench &bench, int distance, uint32_t ack_more = 0)
 {
-    const uint32_t sequence = (bench.host->next + (uint32_t)distance & 127) << 8;
+    const uint32_t sequence = ((bench.host->next + (uint32_t)distance) & 127) << 8;
     put(bench, frame(0xff008000 | sequence | ack_of(bench, ack_more), {0x40000000, 1, 2}));
     bench.clocks(100 * BYTE);
 }
