@@ -11,8 +11,9 @@ FORMAL_RANGE := ferry_address_generator 1 "" -DFORMAL_INSIDE rtl/fabric/ferry_ch
 	rtl/engine/ferry_address_generator.v
 FORMAL_JOIN := ferry_page_join 3,12 "" rtl/engine/ferry_page_join.v
 # The generator's proof stands for it in those of the masters.
-FORMAL_READ := ferry_read_side 3 "-set LG_READS 2" -DFORMAL_INSIDE tests/formal/any_address_generator.v rtl/fabric/ferry_fifo.v rtl/fabric/ferry_skid_buffer.v \
-	rtl/fabric/ferry_choice.v rtl/engine/ferry_realigner.v rtl/engine/ferry_read_room.v rtl/engine/ferry_read_side.v
+FORMAL_READ := ferry_read_side 3 "-set LG_READS 2" -DFORMAL_INSIDE tests/formal/any_address_generator.v rtl/fabric/ferry_fifo.v \
+	rtl/fabric/ferry_skid_buffer.v rtl/fabric/ferry_choice.v rtl/engine/ferry_realigner.v rtl/engine/ferry_read_room.v \
+	rtl/engine/ferry_read_side.v
 FORMAL_WRITE := ferry_write_side 3 "" tests/formal/any_address_generator.v rtl/engine/ferry_write_side.v
 FORMAL_DATA := ferry_write_data 3 "" -DFORMAL_INSIDE rtl/fabric/ferry_fifo.v rtl/engine/ferry_write_data.v
 FORMAL_BAD_WORDS := ferry_data_fifo 4 "-set LG_DEPTH 2" -DFORMAL_INSIDE rtl/fabric/ferry_fifo.v rtl/engine/ferry_data_fifo.v
