@@ -95,11 +95,9 @@ std::string watchdog(uint64_t seed)
             request_reset();
         std::vector<uint8_t> local = machine.local.bytes, other = machine.host.bytes;
         uint64_t may_change = 8 * (1 + memory.beats.size());
-        auto bursts = [&] {
-            return machine.local.read_bursts + machine.host.read_bursts + machine.local.write_bursts +
-                   machine.host.write_bursts;
-        };
-        uint64_t begun = bursts();
+        auto reads = [&] { return machine.local.read_bursts + machine.host.read_bursts; };
+        auto writes = [&] { return machine.local.write_bursts + machine.host.write_bursts; };
+        const uint64_t reads_begun = reads(), writes_begun = writes();
         std::vector<Fault> faults;
         uint64_t begin = machine.cycle;
         unsigned told = 0;
@@ -183,9 +181,11 @@ std::string watchdog(uint64_t seed)
         if (machine.top->fault_valid || machine.top->poison)
             return where + "a fault of jobs that are over";
         memory.read_error = memory.write_error = 0;
-        // Nothing is begun but the read and the write whose addresses were on offer, and a read behind that one.
-        if (bursts() > begun + 3)
-            return where + std::to_string(bursts() - begun) + " bursts begun late";
+        // Nothing is begun but the read and the write whose addresses were on offer, and the read that stood behind
+        // that one.
+        if (reads() > reads_begun + 2 || writes() > writes_begun + 1)
+            return where + std::to_string(reads() - reads_begun) + " reads and " +
+                   std::to_string(writes() - writes_begun) + " writes begun late";
         // Nothing but the beat on offer, and beats that memory had taken in before their address.
         uint64_t changed = 0;
         for (size_t i = 0; i < local.size(); i++)

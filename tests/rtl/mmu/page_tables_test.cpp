@@ -415,8 +415,8 @@ std::string random_tables()
 std::string random_drops()
 {
     uint64_t hits = 0, refused = 0, waited = 0, forgotten = 0;
-    for (unsigned round = 0; round < 40; round++) {
-        RandomTables tables(seed * 40 + round);
+    for (unsigned round = 0; round < 60; round++) {
+        RandomTables tables(seed * 60 + round);
         tables.drops = true;
         std::string wrong = tables.run(6000);
         if (!wrong.empty())
@@ -426,7 +426,7 @@ std::string random_drops()
         waited += tables.waited;
         forgotten += tables.forgotten;
     }
-    if (hits < 500 || refused < 1000 || waited < 100 || forgotten < 500)
+    if (hits < 1000 || refused < 1000 || waited < 100 || forgotten < 500)
         return "too little happened: " + std::to_string(hits) + " hits, " + std::to_string(refused) + " refused, " +
                std::to_string(waited) + " cycles with a read that does not come, " + std::to_string(forgotten) +
                " times forgotten";
