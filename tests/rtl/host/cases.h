@@ -17,6 +17,7 @@ extern const Case window_cases[];
 extern const Case view_cases[];
 extern const Case view_live_cases[];
 extern const Case requester_cases[];
+extern const Case requester_fault_cases[];
 extern const Case line_cases[];
 extern const Case link_cases[];
 extern const Case error_cases[];

@@ -56,8 +56,9 @@ int main(int argc, char **argv)
     Verilated::randReset(2);
     Verilated::randSeed(int(seed & 0x7fffffff));
     unsigned passed = 0, failed = 0;
-    for (const Case *list : {completer_cases, interrupt_cases, window_cases, view_cases, view_live_cases,
-                             requester_cases, line_cases, link_cases, error_cases, hostile_cases}) {
+    for (const Case *list :
+         {completer_cases, interrupt_cases, window_cases, view_cases, view_live_cases, requester_cases,
+          requester_fault_cases, line_cases, link_cases, error_cases, hostile_cases}) {
         for (const Case *c = list; c->name; c++) {
             if (argc > 1 && std::strcmp(argv[1], c->name))
                 continue;

@@ -31,7 +31,7 @@ void rectangles_to_the_byte(void **state);
 void ranges_to_the_byte(void **state);
 void rights_to_the_bit(void **state);
 
-// What engine and aperture table report: test_trouble.c.
+// What engine and aperture table report: test_trouble.c, and test_stuck.c for an engine that has given memory up.
 void bad_page_of_a_table_change(void **state);
 void stuck_engine_gets_no_jobs(void **state);
 void a_stuck_engine_is_not_waited_for_to_forget(void **state);

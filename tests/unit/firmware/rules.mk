@@ -5,7 +5,7 @@ FIRMWARE_TEST := tests/unit/firmware
 FIRMWARE_TEST_SHARED := $(addprefix $(FIRMWARE_TEST)/,double.c double_sequencer.c double_engine.c double_post.c verify.c oracle.c \
     oracle_rectangle.c packets.c scenarios.c)
 FIRMWARE_TEST_SOURCES := $(FIRMWARE_TEST_SHARED) $(addprefix $(FIRMWARE_TEST)/,double_hal.c native.c test_packets.c test_edges.c \
-    test_trouble.c test_firmware.c)
+    test_trouble.c test_stuck.c test_firmware.c)
 
 $(BUILD)/tests/firmware_native: $(FIRMWARE_TEST_SOURCES) $(FIRMWARE_SOURCES) $(wildcard firmware/*.h $(FIRMWARE_TEST)/*.h) $(CONTRACT)
 	@mkdir -p $(@D)
