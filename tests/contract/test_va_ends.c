@@ -4,6 +4,19 @@
 #include "beside.h"
 #include "vidmm/api/call.h"
 
+// It does, and its places are the next one's, which is mapped at the address.
+static void goes_at_once(struct beside *b, D3DKMT_HANDLE old, D3DKMT_HANDLE next, uint64_t address)
+{
+    assert_int_equal(ferry_vidmm_destroy_allocation(b->world->manager, old), FERRY_OK);
+    assert_false(is_over(b->world, b->slow, b->held));
+    world_require(b->world, next);
+    quick_reads(b, next, address + PAGES(33), world_word(4, PAGES(33) / 4));
+    const struct ferry_vidmm_update change = mapping(b->x, 4, next, 0);
+    update(b->world, b->slow, &change, 1);
+    slow_reads(b, next, b->x + PAGES(2), world_word(4, PAGES(2) / 4));
+    world_close(b->world);
+}
+
 // To be unmapped and destroyed is what programs do with an allocation.
 static void what_an_update_unmaps_is_destroyed_at_once(void **state)
 {
@@ -18,15 +31,7 @@ static void what_an_update_unmaps_is_destroyed_at_once(void **state)
     hold(&b);
     change.kind = FERRY_VIDMM_UNMAP;
     update(b.world, b.slow, &change, 1);
-    assert_int_equal(ferry_vidmm_destroy_allocation(b.world->manager, old), FERRY_OK);
-    assert_false(is_over(b.world, b.slow, b.held));
-    // Its place is another's.
-    world_require(b.world, next);
-    quick_reads(&b, next, at + PAGES(33), world_word(4, PAGES(33) / 4));
-    change = mapping(b.x, 4, next, 0);
-    update(b.world, b.slow, &change, 1);
-    slow_reads(&b, next, b.x + PAGES(2), world_word(4, PAGES(2) / 4));
-    world_close(b.world);
+    goes_at_once(&b, old, next, at);
 }
 
 static void what_an_update_maps_is_destroyed_at_once(void **state)
@@ -40,14 +45,7 @@ static void what_an_update_maps_is_destroyed_at_once(void **state)
     hold(&b);
     update(b.world, b.slow, &change, 1);
     turns(b.world, 20);
-    assert_int_equal(ferry_vidmm_destroy_allocation(b.world->manager, old), FERRY_OK);
-    assert_false(is_over(b.world, b.slow, b.held));
-    world_require(b.world, next);
-    quick_reads(&b, next, at + PAGES(33), world_word(4, PAGES(33) / 4));
-    change = mapping(b.x, 4, next, 0);
-    update(b.world, b.slow, &change, 1);
-    slow_reads(&b, next, b.x + PAGES(2), world_word(4, PAGES(2) / 4));
-    world_close(b.world);
+    goes_at_once(&b, old, next, at);
 }
 
 // With its device, another one than the update's queue is of.

@@ -331,7 +331,7 @@ uint64_t ferry_vm_subject_operation(const struct ferry_vm_sched *sched, const st
 /// A device goes, or an allocation for whose addresses updates have operations in the line: the first of them. They
 /// stay, and are nobody's.
 void ferry_vm_owner_gone(struct ferry_vm_sched *sched, uint64_t *first);
-/// The operation is over, and off its device's line.
+/// The operation is over, and off the line that it is among.
 void ferry_vm_operation_ends(struct ferry_vm_sched *sched, uint64_t number);
 /// Room for so many more operations and releases, so that queueing them cannot fail. The newest reservation is the one
 /// that counts: queueing more than it allows stops the program, whether the ring happens to have room or not.
@@ -340,14 +340,14 @@ int ferry_vm_reserve(struct ferry_vm_sched *sched, size_t more);
 /// Queue one operation; room for it is reserved. It waits for the subject's jobs. subject may be NULL.
 void ferry_vm_queue_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
                               struct ferry_vm_subject *subject, uint64_t bytes, unsigned flags);
-/// An UPDATE_PAGE_TABLE or FLUSH_TLB: the entries are made from this one when it is built. Whoever writes what it
-/// `reads`, the place that the entries lead to, comes behind it.
 struct ferry_vm_table_change {
     DXGK_PTE entry;
     struct ferry_vm_span reads;
     struct ferry_vm_subject *updated; // the allocation whose addresses an update changes; NULL = it is no update's
     uint64_t late;                    // the operation's
 };
+/// An UPDATE_PAGE_TABLE or FLUSH_TLB: the entries are made from this one when it is built. Whoever writes what it
+/// `reads`, the place that the entries lead to, comes behind it.
 void ferry_vm_queue_table_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
                                     struct ferry_vm_subject *subject, const struct ferry_vm_table_change *what);
 /// The operation that was queued last leads to pages of the host: those of the list from this one on. They are there
