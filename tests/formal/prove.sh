@@ -5,7 +5,7 @@
 # Usage: prove.sh WORK_FOLDER INCLUDE_FOLDER TOP STEPS PARAMETERS [FILE... --] FILE...
 # Files in front of -- are read as they are built, without the properties that stand in them.
 # STEPS is "3" or "3,12" (12 steps for the covers, 0 for none, else 10); "7:bounded" leaves the induction out: the
-# properties hold for that many cycles from reset on.
+# properties hold for that many cycles from reset on; "0" reads the files alone: whether there is a design of them to prove.
 set -e
 work=$1; include=$2; top=$3; steps=$4; parameters=$5
 shift 5
@@ -16,8 +16,12 @@ files=$*
 case $files in
 *" -- "*) plain="read_verilog -I$include ${files%% -- *};"; files=${files#* -- } ;;
 esac
-yosys -q -p "$plain read_verilog -formal -I$include $files $rules; ${parameters:+chparam $parameters $top;} hierarchy -top $top;
-    prep -flatten -nordff -top $top; write_smt2 -wires $work/$top.smt2"
+read="$plain read_verilog -formal -I$include $files $rules; ${parameters:+chparam $parameters $top;} hierarchy -check -top $top;"
+if [ "$steps" = 0 ]; then
+    yosys -q -p "$read"
+    exit
+fi
+yosys -q -p "$read prep -flatten -nordff -top $top; write_smt2 -wires $work/$top.smt2"
 cover=10
 case $steps in
 *:bounded) steps=${steps%:bounded}; ways=base; said="holds for ${steps%,*} cycles from reset" ;;
