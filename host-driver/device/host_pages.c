@@ -91,11 +91,15 @@ static void *new_memory(struct ferry_host_pages *pages, size_t count)
 static void old_memory(struct ferry_host_pages *pages, void *memory, size_t count)
 {
     pthread_mutex_lock(&pages->mutex);
-    bool is_kept = ferry_kept_pages_give(&pages->kept, memory, count);
-    pthread_mutex_unlock(&pages->mutex);
-    if (!is_kept) {
-        munmap(memory, count * PAGE_SIZE);
+    void *gone =
+        ferry_kept_pages_give(&pages->kept, memory, count) ? ferry_kept_pages_excess(&pages->kept, &count) : memory;
+    while (gone != NULL) {
+        pthread_mutex_unlock(&pages->mutex);
+        munmap(gone, count * PAGE_SIZE);
+        pthread_mutex_lock(&pages->mutex);
+        gone = ferry_kept_pages_excess(&pages->kept, &count);
     }
+    pthread_mutex_unlock(&pages->mutex);
 }
 
 static int allocate(void *context, size_t count, unsigned flags, MDL **mdl)

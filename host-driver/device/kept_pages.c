@@ -2,7 +2,8 @@
 #include "device/kept_pages.h"
 
 // Enough for what leaves video memory in a frame.
-#define MOST_PAGES 16384u // 64 MiB
+#define MOST_PAGES  16384u // 64 MiB
+#define LARGE_PAGES 4096u  // What does not take the place of many others.
 
 // Stands in the memory itself.
 struct ferry_kept {
@@ -25,7 +26,7 @@ void *ferry_kept_pages_take(struct ferry_kept_pages *kept, size_t pages)
 
 bool ferry_kept_pages_give(struct ferry_kept_pages *kept, void *memory, size_t pages)
 {
-    if (pages > MOST_PAGES - kept->pages) {
+    if (pages > LARGE_PAGES) {
         return false;
     }
     struct ferry_kept **slot = &kept->first[pages % FERRY_KEPT_SIZES];
@@ -39,10 +40,17 @@ bool ferry_kept_pages_give(struct ferry_kept_pages *kept, void *memory, size_t p
 void *ferry_kept_pages_drain(struct ferry_kept_pages *kept, size_t *pages)
 {
     for (size_t i = 0; i < FERRY_KEPT_SIZES; i++) {
-        if (kept->first[i] != NULL) {
-            *pages = kept->first[i]->pages;
+        struct ferry_kept *first = kept->first[kept->next];
+        kept->next = (kept->next + 1) % FERRY_KEPT_SIZES;
+        if (first != NULL) {
+            *pages = first->pages;
             return ferry_kept_pages_take(kept, *pages);
         }
     }
     return NULL;
+}
+
+void *ferry_kept_pages_excess(struct ferry_kept_pages *kept, size_t *pages)
+{
+    return kept->pages > MOST_PAGES ? ferry_kept_pages_drain(kept, pages) : NULL;
 }

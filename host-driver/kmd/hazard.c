@@ -11,9 +11,10 @@
 
 #include "kmd/internal.h"
 
-#define PROBES 16u
-#define READ   UINT64_C(16) // In a key.
-#define WALLS  0x1fffffffu  // As many as a slot keeps of the count.
+#define PROBES     16u
+#define NEIGHBOURS 4u
+#define READ       UINT64_C(16) // In a key.
+#define WALLS      0x1fffffffu  // As many as a slot keeps of the count.
 
 // Of a user job: noted page by page up to this; a program's large writes would take too long to note.
 #define USER_PAGES 64u
@@ -23,9 +24,13 @@ static uint64_t key_of(uint32_t ring, uint32_t kind, uint64_t page)
     return page | (ring == KMD_PAGING_RING ? 0 : 8) | (kind + 1);
 }
 
+// Pages beside each other are asked about one after the other, and their slots are too: a look goes to memory for a few
+// of them.
 static size_t hash(uint64_t key)
 {
-    return (size_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 40) % KMD_HAZARD_SLOTS;
+    uint64_t group = key / (NEIGHBOURS * PAGE_SIZE) << 5 | key % PAGE_SIZE;
+
+    return (size_t)(((group * UINT64_C(0x9E3779B97F4A7C15)) >> 40) + key / PAGE_SIZE % NEIGHBOURS) % KMD_HAZARD_SLOTS;
 }
 
 static uint32_t end_of_kind(uint32_t ring)

@@ -143,17 +143,25 @@ bool model_translate(struct ferry_model *model, uint64_t address, bool write, ui
     return true;
 }
 
+static void forget(struct model_known *known, uint32_t space, uint64_t page)
+{
+    if (known->space == space && known->page == page)
+        known->valid = false;
+}
+
 void model_forget(struct ferry_model *model, uint32_t scope, uint32_t space, uint64_t address)
 {
-    uint64_t first = scope == FERRY_FORGET_SCOPE_GROUP   ? address / MODEL_PAGE & ~UINT64_C(15)
-                     : scope == FERRY_FORGET_SCOPE_TABLE ? address / MODEL_PAGE & ~UINT64_C(511)
-                                                         : 0;
-    uint64_t pages = scope == FERRY_FORGET_SCOPE_GROUP ? 16 : scope == FERRY_FORGET_SCOPE_TABLE ? 512 : UINT64_MAX;
+    uint64_t pages = scope == FERRY_FORGET_SCOPE_GROUP ? 16 : 512;
+    uint64_t first = address / MODEL_PAGE & ~(pages - 1);
 
-    for (uint32_t i = 0; i < MODEL_KNOWN; i++) {
-        struct model_known *known = &model->known[i];
-
-        if ((scope == FERRY_FORGET_SCOPE_ALL || known->space == space) && known->page - first < pages)
-            known->valid = false;
+    switch (scope) {
+    case FERRY_FORGET_SCOPE_GROUP:
+    case FERRY_FORGET_SCOPE_TABLE:
+        for (uint64_t page = first; page < first + pages; page++)
+            forget(known_at(model, space, page), space, page);
+        break;
+    default:
+        for (uint32_t i = 0; i < MODEL_KNOWN; i++)
+            model->known[i].valid &= scope != FERRY_FORGET_SCOPE_ALL && model->known[i].space != space;
     }
 }

@@ -46,6 +46,7 @@ void mdls_name_their_pages(void **context);
 void pages_that_were_given_back_come_again_as_zero(void **context);
 void pages_are_unmapped_and_mapped_again(void **context);
 void a_mapping_that_fails_loses_no_memory(void **context);
+void kept_pages_make_room(void **context);
 void bad_page_requests_are_named(void **context);
 
 #endif

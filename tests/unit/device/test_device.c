@@ -506,6 +506,7 @@ int main(void)
         CASE(a_mapping_that_fails_loses_no_memory),
         CASE(mdls_name_their_pages),
         CASE(pages_that_were_given_back_come_again_as_zero),
+        CASE(kept_pages_make_room),
         CASE(bad_page_requests_are_named),
     };
     return cmocka_run_group_tests_name("device", tests, NULL, NULL);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device layer over a fake link: memory of the host and its pages.
 #include "device/host_pages.h"
+#include "device/kept_pages.h"
 #include "rig.h"
 
 #include <stdlib.h>
@@ -205,6 +206,38 @@ void a_mapping_that_fails_loses_no_memory(void **context)
     ferry_host_pages_totals(pages, &totals);
     assert_true(totals.mdls == 0 && totals.pages == 0 && totals.wrapped_pages == 0);
     ferry_host_pages_destroy(pages);
+}
+
+// What nobody asks for any more makes room for what is given and taken today, down to the bound and no further.
+void kept_pages_make_room(void **context)
+{
+    enum { BLOCK = 1024, BLOCKS = 16, PAGES = 5, TOO_LARGE = 4097 };
+    (void)context;
+    struct ferry_kept_pages kept = {0};
+    char *memory = malloc((size_t)(BLOCK * BLOCKS + PAGES) * 4096);
+    char *newest = memory + (size_t)BLOCK * BLOCKS * 4096;
+    size_t pages = 0;
+    assert_non_null(memory);
+    assert_false(ferry_kept_pages_give(&kept, memory, TOO_LARGE));
+    for (size_t n = 0; n < BLOCKS; n++) {
+        assert_true(ferry_kept_pages_give(&kept, memory + n * BLOCK * 4096, BLOCK));
+    }
+    assert_null(ferry_kept_pages_excess(&kept, &pages));
+    assert_true(ferry_kept_pages_give(&kept, newest, PAGES));
+    assert_ptr_equal(ferry_kept_pages_excess(&kept, &pages), memory + (size_t)(BLOCKS - 1) * BLOCK * 4096);
+    assert_int_equal(pages, BLOCK);
+    assert_null(ferry_kept_pages_excess(&kept, &pages));
+    assert_ptr_equal(ferry_kept_pages_take(&kept, PAGES), newest);
+    // The sizes take turns: it is not the same one's turn twice.
+    assert_true(ferry_kept_pages_give(&kept, newest, PAGES));
+    assert_true(ferry_kept_pages_give(&kept, memory + (size_t)(BLOCKS - 1) * BLOCK * 4096, BLOCK));
+    assert_ptr_equal(ferry_kept_pages_excess(&kept, &pages), newest);
+    assert_int_equal(pages, PAGES);
+    for (size_t n = 0; n < BLOCKS; n++) {
+        assert_non_null(ferry_kept_pages_drain(&kept, &pages));
+    }
+    assert_null(ferry_kept_pages_drain(&kept, &pages));
+    free(memory);
 }
 
 void bad_page_requests_are_named(void **context)
