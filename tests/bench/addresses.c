@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What GPU virtual addresses cost: the manager's part of mapping and unmapping a million pages, as lists of 1 MiB and
 // each alone in 2 MiB of addresses, with the bytes of page tables that this takes; the same by updates among jobs, each
-// of one operation; and the device's part, on the RTL, with page tables that come about and end. Writes rows for
-// collect.py to the file that is named. Times of the manager depend on the machine.
+// of one operation; single pages of one allocation, mapped one by one and ended with it, and what each costs of 20,000
+// against 1,000, with the pager and the reference model under it; and the device's part, on the RTL, with page tables
+// that come about and end. Writes rows for collect.py to the file that is named. Times of the manager depend on the
+// machine.
 //
 // Floors of update-...: an entry that is mapped crosses the link once, 8 of a packet's 256 bytes, which take 34 cycles
 // with their header; one that is unmapped is written, and one that is copied read and written side by side: a cycle.
@@ -141,6 +143,56 @@ static void million_by_updates(const char *name, uint64_t pages, uint64_t stride
     ferry_vm_table_pool_destroy(&pool);
 }
 
+// ---- With the pager ----
+
+#define FEW  1000u
+#define MANY 20000u
+#define RUNS 3u
+
+// Seconds in which so many pages of one allocation are mapped, and end with it; the quickest of some runs.
+static void of_one(uint32_t count, double *mapped, double *ended)
+{
+    struct ferry_adapter_options options = {.size = sizeof options, .backend = "model", .model = 2};
+    struct ferry_allocation_options wanted = {.size = sizeof wanted, .bytes = 4096};
+    struct ferry_adapter *adapter;
+    struct ferry_device *device;
+    struct ferry_allocation *allocation;
+    struct ferry_residency residency = {.size = sizeof residency, .allocations = &allocation, .count = 1};
+
+    *mapped = *ended = 1e9;
+    for (unsigned run = 0; run < RUNS; run++) {
+        ok(ferry_adapter_open(&options, &adapter), "open");
+        ok(ferry_device_create(adapter, &device), "device");
+        ok(ferry_allocation_create(device, &wanted, &allocation), "create");
+        ok(ferry_make_resident(device, &residency), "make resident");
+        ok(ferry_device_wait_paging(device, residency.paging_fence_value), "wait for paging");
+        double begin = now();
+        for (uint32_t i = 0; i < count; i++) {
+            struct ferry_va range = {.size = sizeof range, .address = 0x40000000 + i * UINT64_C(4096), .bytes = 4096};
+
+            ok(ferry_va_map(device, allocation, 0, false, &range), "map");
+        }
+        double between = now();
+        ok(ferry_allocation_destroy(allocation), "destroy");
+        double end = now();
+        *mapped = between - begin < *mapped ? between - begin : *mapped;
+        *ended = end - between < *ended ? end - between : *ended;
+        ferry_adapter_close(adapter);
+    }
+}
+
+static void one_allocation(void)
+{
+    double few[2], many[2];
+
+    of_one(FEW, &few[0], &few[1]);
+    of_one(MANY, &many[0], &many[1]);
+    row("map/of-one", many[0] * 1e6 / MANY, "us a page of 20,000");
+    row("map/of-one/ratio", many[0] / MANY / (few[0] / FEW), "times a page of 1,000");
+    row("unmap/of-one", many[1] * 1e6 / MANY, "us a page of 20,000");
+    row("unmap/of-one/ratio", many[1] / MANY / (few[1] / FEW), "times a page of 1,000");
+}
+
 // ---- The device's part ----
 
 #define PAGES 256u
@@ -262,6 +314,7 @@ int main(int argc, char **argv)
     million("sparse", 1, 512);
     million_by_updates("1MiB", 256, 256);
     million_by_updates("sparse", 1, 512);
+    one_allocation();
     on_the_device();
     fprintf(out, "\n]\n");
     return fclose(out) ? 1 : 0;

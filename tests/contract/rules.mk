@@ -36,6 +36,9 @@ $(filter-out $(CHAOS_PROGRAMS),$(SUITE_PROGRAMS)): $(BUILD)/tests/contract_%: $(
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
 
+# This one counts what ranges are looked at.
+$(addprefix $(BUILD)/tests/contract_,va_many va_many_kmd): CROWD_WAITS += -Wl,--wrap=ferry_vm_address_most_pieces
+
 # This one is more than one file.
 $(addprefix $(BUILD)/tests/contract_,va_cells va_cells_kmd): $(BUILD)/obj-suite/$(CONTRACT_SUITE)/va_cells.o
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What updates of GPU virtual addresses wait with costs an allocation that leaves its place nothing, if they are not
-// about it.
+// Many mappings of one allocation. What updates of GPU virtual addresses wait with costs an allocation that leaves its
+// place nothing, if they are not about it; and one mapping more, or less, costs the same however many there are.
 #include <stdio.h>
 #include <time.h>
 
 #include "updates.h"
+#include "vidmm/api/call.h"
 
 #define AT_A_TIME 500u
 #define STEPS     20u
@@ -59,10 +60,106 @@ static void what_waits_costs_what_leaves_nothing(void **state)
     assert_true(many < 1.5 * few + 0.02e-3);
 }
 
+// The manager asks for a range's operations by this, of each range that it looks at.
+size_t __real_ferry_vm_address_most_pieces(uint64_t pages);
+size_t __wrap_ferry_vm_address_most_pieces(uint64_t pages);
+static uint64_t asked;
+
+size_t __wrap_ferry_vm_address_most_pieces(uint64_t pages)
+{
+    asked++;
+    return __real_ferry_vm_address_most_pieces(pages);
+}
+
+enum way { BY_CALLS, BY_UPDATES, WAYS };
+
+// So many single pages of one allocation: ranges looked at for each that is mapped, and those of the pager's line for
+// each that is unmapped with all the others.
+static void of_one(unsigned count, enum way way, double *mapped, double *unmapped)
+{
+    struct world *world = begin(4096, 0);
+    D3DKMT_HANDLE context = context_on(world, 1), allocation = content(world, 4, 1);
+    uint64_t at = reserve(world, BASE + 0x400000, 4096);
+    spy.keep = false;
+    asked = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const struct ferry_vidmm_update change = mapping(at + PAGES(i), 1, allocation, i % 3);
+        if (way == BY_UPDATES)
+            update(world, context, &change, 1);
+        else
+            map(world, allocation, at + PAGES(i), 1);
+    }
+    turns(world, 4);
+    *mapped = (double)asked / count;
+    uint64_t before = world->manager->sched.index_steps,
+             told = world_statistics(world).operations[DXGK_OPERATION_FLUSH_TLB];
+    // Buffers are with the device while others are built.
+    world->knobs->delay = 2;
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, allocation), FERRY_OK);
+    turns(world, count);
+    assert_true(world_statistics(world).operations[DXGK_OPERATION_FLUSH_TLB] >= told + count);
+    *unmapped = (double)(world->manager->sched.index_steps - before) / count;
+    world_close(world);
+}
+
+static void one_mapping_costs_the_same_however_many_there_are(void **state)
+{
+    (void)state;
+    for (enum way way = BY_CALLS; way < WAYS; way++) {
+        double few[2], many[2];
+        of_one(500, way, &few[0], &few[1]);
+        of_one(4000, way, &many[0], &many[1]);
+        printf("of 500 mappings %.1f and %.1f steps each, of 4,000 %.1f and %.1f\n", few[0], few[1], many[0], many[1]);
+        assert_true(many[0] < 1.5 * few[0]);
+        assert_true(many[1] < 2 * few[1]);
+    }
+}
+
+// What all mappings of an allocation take at most, which is kept and not added up, is what it takes.
+static void what_is_kept_of_all_mappings_is_their_sum(void **state)
+{
+    (void)state;
+    struct world *world = begin(16384, 0);
+    D3DKMT_HANDLE context = context_on(world, 1), handle = content(world, 1500, 1);
+    const struct ferry_vm_allocation *allocation =
+        ferry_vm_handle_find(&world->manager->core.handles, FERRY_VM_ALLOCATION, handle);
+    uint64_t at = reserve(world, BASE + 0x400000, 131072);
+    assert_int_equal(ferry_vm_virtual_most(allocation), 0);
+    // Of all sizes, and each third one goes again: the newest, the oldest, and in between; or is cut in two.
+    for (unsigned i = 0; i < 40; i++) {
+        struct ferry_vidmm_update change = mapping(at + PAGES(1600 * i), 1 + i * i % 1100, handle, 0);
+        update(world, context, &change, 1);
+        if (i % 3 == 0)
+            map(world, handle, BASE + 0x40000000 + PAGES(1600 * i), 1 + 25 * i);
+        change = (struct ferry_vidmm_update){
+            .kind = FERRY_VIDMM_UNMAP, .address = at + PAGES(1600 * (i / 2)), .bytes = PAGES(1 + i % 40)};
+        if (i % 4 == 0)
+            update(world, context, &change, 1);
+        if (i % 7 == 6)
+            assert_int_equal(ferry_vidmm_free_virtual(world->manager, world->device,
+                                                      BASE + 0x40000000 + PAGES(1600 * (i - i % 3)),
+                                                      PAGES(1 + 25 * (i - i % 3))),
+                             FERRY_OK);
+        size_t most = 0, tables = 0, count = 0;
+        for (const struct ferry_vm_range *range = allocation->mappings; range; range = range->of_owner, count++) {
+            most += ferry_vm_address_most_pieces(range->pages) + 1;
+            tables += ferry_vm_virtual_tables_most(range->pages);
+        }
+        assert_true(count >= i / 2);
+        assert_int_equal(ferry_vm_virtual_most(allocation), most);
+        uint64_t all = 2 * world->manager->memory.tables.pages;
+        assert_int_equal(ferry_vm_virtual_take_away_most(allocation), most + (tables < all ? tables : all));
+    }
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, handle), FERRY_OK);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_waits_costs_what_leaves_nothing),
+        cmocka_unit_test(one_mapping_costs_the_same_however_many_there_are),
+        cmocka_unit_test(what_is_kept_of_all_mappings_is_their_sum),
     };
     return WORLD_RUN(tests);
 }

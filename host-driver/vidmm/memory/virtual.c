@@ -181,20 +181,30 @@ int ferry_vm_virtual_map_instance(struct ferry_vm_memory *memory, const struct f
     return map(memory, instance, &view, &first, &table_bytes);
 }
 
+// The first one has the sums. Who maps or updates asks for them each time, so they are not added up anew.
 void ferry_vm_virtual_link(struct ferry_vm_allocation *allocation, struct ferry_vm_range *range)
 {
+    struct ferry_vm_range *next = allocation->mappings;
     range->of_owner_before = NULL;
-    range->of_owner = allocation->mappings;
-    if (range->of_owner)
-        range->of_owner->of_owner_before = range;
+    range->of_owner = next;
+    if (next)
+        next->of_owner_before = range;
+    range->all_most = ferry_vm_virtual_range_most(range->pages) + (next ? next->all_most : 0);
+    range->all_tables_most = ferry_vm_virtual_tables_most(range->pages) + (next ? next->all_tables_most : 0);
     allocation->mappings = range;
 }
 
 void ferry_vm_virtual_unlink(struct ferry_vm_allocation *allocation, const struct ferry_vm_range *range)
 {
+    uint64_t most = allocation->mappings->all_most - ferry_vm_virtual_range_most(range->pages);
+    uint64_t tables = allocation->mappings->all_tables_most - ferry_vm_virtual_tables_most(range->pages);
     *(range->of_owner_before ? &range->of_owner_before->of_owner : &allocation->mappings) = range->of_owner;
     if (range->of_owner)
         range->of_owner->of_owner_before = range->of_owner_before;
+    if (allocation->mappings) {
+        allocation->mappings->all_most = most;
+        allocation->mappings->all_tables_most = tables;
+    }
 }
 
 static void unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range)
@@ -250,12 +260,8 @@ int ferry_vm_virtual_unmap_all(struct ferry_vm_memory *memory, struct ferry_vm_a
 
 size_t ferry_vm_virtual_take_away_most(const struct ferry_vm_allocation *instance)
 {
-    size_t most = 0, tables = 0;
-    for (const struct ferry_vm_range *range = instance->mappings; range; range = range->of_owner) {
-        most += ferry_vm_virtual_range_most(range->pages);
-        tables += ferry_vm_virtual_tables_most(range->pages);
-    }
-    return most + (instance->mappings ? at_most_all(tables, &ferry_vm_virtual_of(instance)->addresses) : 0);
+    const struct ferry_vm_range *first = instance->mappings;
+    return first ? first->all_most + at_most_all(first->all_tables_most, &ferry_vm_virtual_of(instance)->addresses) : 0;
 }
 
 void ferry_vm_virtual_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)

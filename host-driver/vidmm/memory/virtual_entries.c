@@ -332,8 +332,5 @@ size_t ferry_vm_virtual_range_most(uint64_t pages)
 
 size_t ferry_vm_virtual_most(const struct ferry_vm_allocation *allocation)
 {
-    size_t most = 0;
-    for (const struct ferry_vm_range *range = allocation->mappings; range; range = range->of_owner)
-        most += ferry_vm_virtual_range_most(range->pages);
-    return most;
+    return allocation->mappings ? allocation->mappings->all_most : 0;
 }

@@ -16,6 +16,7 @@ static void built(struct ferry_vm_sched *sched, uint64_t number)
     struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
     operation->fence = ferry_vm_next_fence(sched);
     operation->state = FERRY_VM_BUILT_INTO;
+    ferry_vm_index_state(sched, number);
     sched->built_order[sched->built_end++ % sched->capacity] = number;
     sched->current = ferry_vm_operation_at(sched, operation->first)->last == number ? 0 : number + 1;
     while (sched->unbuilt <= sched->queued && ferry_vm_operation_at(sched, sched->unbuilt)->state != FERRY_VM_WAITING)

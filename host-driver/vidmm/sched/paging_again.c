@@ -4,8 +4,9 @@
 // lost: an allocation pays for nobody else's fault.
 #include "vidmm/sched/sched.h"
 
-static void forget(struct ferry_vm_operation *operation)
+static void forget(struct ferry_vm_sched *sched, uint64_t number)
 {
+    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
     operation->first_fence = operation->fence = 0;
     operation->state = FERRY_VM_WAITING;
     operation->begun = false;
@@ -15,6 +16,7 @@ static void forget(struct ferry_vm_operation *operation)
     ferry_vm_steps_forget(&operation->steps);
     if (ferry_vm_may_be_busy(operation->argument.Operation))
         ferry_vm_set_idle(&operation->argument, false);
+    ferry_vm_index_state(sched, number);
 }
 
 // The miniport brings what it is in the middle of to its end, in buffers that nobody submits. Between two steps it is
@@ -36,12 +38,12 @@ void ferry_vm_rebuild(struct ferry_vm_sched *sched)
 {
     sched->addresses_unknown = true;
     if (sched->current != 0) {
-        struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->current);
+        uint64_t number = sched->current;
         stop_building(sched);
-        forget(operation);
+        forget(sched, number);
     }
     for (uint64_t at = sched->built_first; at < sched->built_end; at++)
-        forget(ferry_vm_operation_at(sched, sched->built_order[at % sched->capacity]));
+        forget(sched, sched->built_order[at % sched->capacity]);
     sched->built_first = sched->built_end;
     sched->current = 0;
     sched->unbuilt = sched->done + 1;
@@ -151,10 +153,9 @@ static void build_alone(struct ferry_vm_sched *sched, const struct ferry_vm_oper
         stop_building(sched);
     for (uint64_t at = sched->built_first; at < sched->built_end; at++) {
         uint64_t number = built_at(sched, at);
-        struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
-        bool with_it = goes_with(operation, number, first);
+        bool with_it = goes_with(ferry_vm_operation_at(sched, number), number, first);
         if (with_it)
-            forget(operation);
+            forget(sched, number);
         if (with_it && number < sched->unbuilt)
             sched->unbuilt = number;
         if (!with_it && (number < first->first || number > first->last))
@@ -162,7 +163,7 @@ static void build_alone(struct ferry_vm_sched *sched, const struct ferry_vm_oper
     }
     sched->built_end = to;
     for (uint64_t number = first->first; number <= first->last; number++) {
-        forget(ferry_vm_operation_at(sched, number));
+        forget(sched, number);
         ferry_vm_operation_at(sched, number)->alone = true;
     }
     sched->unbuilt = first->first < sched->unbuilt ? first->first : sched->unbuilt;

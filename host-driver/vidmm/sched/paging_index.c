@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of the operations that are not over have to do with one: four trees of ranges, of what they read and write, of
 // the addresses that they are about, and of their subjects. A range stands in a domain, a segment or a program's space,
-// and meets those alone that stand in the same. Each node also knows how far the ranges below it reach, so what meets a
-// range is found without a look at the others. A tree is kept level by chance: a node stands above those whose hash is
-// smaller.
+// and meets those alone that stand in the same. Each node also knows how far the ranges below it reach, and whether
+// anything below it waits that was queued early enough, or is built into a buffer that is out; so what an operation has
+// to stay behind is found without a look at the others, however many they are. A tree is kept level by chance: a node
+// stands above those whose hash is smaller.
 #include "vidmm/sched/sched.h"
 
 enum kind { READS, WRITES, ADDRESSES, SUBJECTS };
@@ -28,13 +29,29 @@ static bool begins_before(const struct ferry_vm_sched *sched, uint64_t name, uin
     return a->first != b->first ? a->first < b->first : name < other;
 }
 
+// Of what waits the buffer is NONE, of what is built the number is.
+#define NONE UINT64_MAX
+
+static uint64_t waiting(const struct ferry_vm_indexed *node, uint64_t name)
+{
+    return node->buffer == NONE ? name / FERRY_VM_TREES : NONE;
+}
+
 static void look_below(const struct ferry_vm_sched *sched, uint64_t name)
 {
     struct ferry_vm_indexed *node = at(sched, name);
     node->last_domain = node->domain;
     node->reaches_to = node->end;
+    node->waiting_from = waiting(node, name);
+    node->buffer_from = node->buffer;
     for (unsigned side = 0; side < 2; side++) {
-        const struct ferry_vm_indexed *below = node->below[side] != 0 ? at(sched, node->below[side]) : node;
+        if (node->below[side] == 0)
+            continue;
+        const struct ferry_vm_indexed *below = at(sched, node->below[side]);
+        if (below->waiting_from < node->waiting_from)
+            node->waiting_from = below->waiting_from;
+        if (below->buffer_from < node->buffer_from)
+            node->buffer_from = below->buffer_from;
         if (below->last_domain > node->last_domain ||
             (below->last_domain == node->last_domain && below->reaches_to > node->reaches_to)) {
             node->last_domain = below->last_domain;
@@ -110,12 +127,22 @@ static void ranges(const struct ferry_vm_operation *operation, struct ferry_vm_i
         .domain = operation->late != 0 ? 2 * operation->late + 1 : subject, .first = instance, .end = instance + 1};
 }
 
+// What does not share its buffer is in the way in whichever it is.
+static uint64_t buffer_of(const struct ferry_vm_operation *operation)
+{
+    if (operation->state == FERRY_VM_WAITING)
+        return NONE;
+    return ferry_vm_shares_its_buffer(operation) ? operation->first_fence : 0;
+}
+
 void ferry_vm_index_enter(struct ferry_vm_sched *sched, uint64_t number)
 {
+    const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
     struct ferry_vm_indexed range[FERRY_VM_TREES];
-    ranges(ferry_vm_operation_at(sched, number), range);
+    ranges(operation, range);
     for (unsigned kind = 0; kind < FERRY_VM_TREES; kind++) {
         uint64_t name = number * FERRY_VM_TREES + kind;
+        range[kind].buffer = buffer_of(operation);
         *at(sched, name) = range[kind];
         if (range[kind].domain != 0)
             sched->trees[kind] = with(sched, sched->trees[kind], name);
@@ -131,45 +158,89 @@ void ferry_vm_index_leave(struct ferry_vm_sched *sched, uint64_t number)
     }
 }
 
+static void look_above(const struct ferry_vm_sched *sched, uint64_t tree, uint64_t name)
+{
+    if (tree != name)
+        look_above(sched, at(sched, tree)->below[begins_before(sched, tree, name)], name);
+    look_below(sched, tree);
+}
+
+void ferry_vm_index_state(struct ferry_vm_sched *sched, uint64_t number)
+{
+    uint64_t buffer = buffer_of(ferry_vm_operation_at(sched, number));
+    for (unsigned kind = 0; kind < FERRY_VM_TREES; kind++) {
+        uint64_t name = number * FERRY_VM_TREES + kind;
+        if (at(sched, name)->buffer == buffer)
+            continue;
+        at(sched, name)->buffer = buffer;
+        if (at(sched, name)->domain != 0)
+            look_above(sched, sched->trees[kind], name);
+    }
+}
+
 struct query {
     struct ferry_vm_sched *sched;
     uint64_t number;
     bool (*is_it)(struct ferry_vm_sched *sched, uint64_t other, uint64_t number);
     const struct ferry_vm_indexed *range;
+    uint64_t before, buffer; // what waits up to here, and is built into one up to there
+    bool newest_only;        // of what waits
 };
 
-static uint64_t find(const struct query *query, uint64_t tree)
+static bool asks_about(const struct query *query, uint64_t waits, uint64_t buffer)
+{
+    return waits < query->before || buffer < query->buffer;
+}
+
+// From the last one on.
+static uint64_t find(struct query *query, uint64_t tree)
 {
     const struct ferry_vm_indexed *range = query->range;
     while (tree != 0) {
         const struct ferry_vm_indexed *node = at(query->sched, tree);
+        query->sched->index_steps++;
         if (node->last_domain < range->domain ||
-            (node->last_domain == range->domain && node->reaches_to <= range->first))
+            (node->last_domain == range->domain && node->reaches_to <= range->first) ||
+            !asks_about(query, node->waiting_from, node->buffer_from))
             return 0;
-        uint64_t other = find(query, node->below[0]);
-        if (other != 0 || node->domain > range->domain || (node->domain == range->domain && node->first >= range->end))
+        bool begins = node->domain < range->domain || (node->domain == range->domain && node->first < range->end);
+        uint64_t other = begins ? find(query, node->below[1]) : 0;
+        if (other != 0)
             return other;
         other = tree / FERRY_VM_TREES;
-        if (node->domain == range->domain && node->end > range->first && other != query->number &&
-            query->is_it(query->sched, other, query->number))
-            return other;
-        tree = node->below[1];
+        if (begins && node->domain == range->domain && node->end > range->first && other != query->number &&
+            asks_about(query, waiting(node, tree), node->buffer)) {
+            if (node->buffer == NONE && query->newest_only)
+                query->before = 0;
+            if (query->is_it(query->sched, other, query->number))
+                return other;
+        }
+        tree = node->below[0];
     }
     return 0;
 }
 
-uint64_t ferry_vm_index_find(struct ferry_vm_sched *sched, uint64_t number,
+uint64_t ferry_vm_index_find(struct ferry_vm_sched *sched, uint64_t number, bool built,
                              bool (*is_it)(struct ferry_vm_sched *sched, uint64_t other, uint64_t number))
 {
     // What it is about, and whose ranges of the same domain that has to do with.
     static const struct {
         enum kind kind, others;
     } pairs[] = {{SUBJECTS, SUBJECTS}, {WRITES, WRITES}, {WRITES, READS}, {READS, WRITES}, {ADDRESSES, ADDRESSES}};
+    const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
     struct ferry_vm_indexed range[FERRY_VM_TREES];
-    ranges(ferry_vm_operation_at(sched, number), range);
-    uint64_t other = 0;
+    uint64_t open = sched->nodes[sched->paging_node].submitted + 1, other = 0;
+    ranges(operation, range);
     for (size_t i = 0; other == 0 && i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-        const struct query query = {sched, number, is_it, &range[pairs[i].kind]};
+        struct query query = {.sched = sched,
+                              .number = number,
+                              .is_it = is_it,
+                              .range = &range[pairs[i].kind],
+                              .before = number,
+                              .buffer = !built             ? 0
+                                        : operation->alone ? NONE
+                                                           : open,
+                              .newest_only = pairs[i].kind == SUBJECTS};
         if (query.range->domain != 0)
             other = find(&query, sched->trees[pairs[i].others]);
     }

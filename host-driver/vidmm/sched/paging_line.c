@@ -17,6 +17,11 @@ bool ferry_vm_is_about_addresses(const struct ferry_vm_operation *operation)
                                    operation->argument.Operation == DXGK_OPERATION_FLUSH_TLB);
 }
 
+bool ferry_vm_shares_its_buffer(const struct ferry_vm_operation *operation)
+{
+    return ferry_vm_is_about_addresses(operation) && !operation->alone;
+}
+
 uint64_t ferry_vm_device_pending(const struct ferry_vm_device *device, uint64_t upto)
 {
     return device->first_operation <= upto ? device->first_operation : 0;

@@ -78,13 +78,11 @@ static void hang_on_operation(struct ferry_vm_sched *sched, uint64_t number, uin
     ferry_vm_operation_at(sched, on)->keeps = number;
 }
 
-// What changes tables may have others behind it in its buffer: where it faults they are not executed, and all of them
-// go again in their order.
 static bool same_buffer(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *before,
                         const struct ferry_vm_operation *operation)
 {
     uint64_t open = sched->nodes[sched->paging_node].submitted + 1;
-    return ferry_vm_is_about_addresses(before) && before->first_fence == open && !before->alone && !operation->alone;
+    return ferry_vm_shares_its_buffer(before) && before->first_fence == open && !operation->alone;
 }
 
 // `before` is built, and may have to go again alone (paging_again.c).
@@ -131,7 +129,7 @@ static bool hangs(struct ferry_vm_sched *sched, uint64_t number)
         return true;
     }
     // What is done + 1 is the first that is not over.
-    uint64_t before = !operation->behind_all     ? ferry_vm_index_find(sched, number, keeps)
+    uint64_t before = !operation->behind_all     ? ferry_vm_index_find(sched, number, true, keeps)
                       : sched->done + 1 < number ? sched->done + 1
                                                  : 0;
     if (before != 0)

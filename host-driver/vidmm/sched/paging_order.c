@@ -106,7 +106,7 @@ bool ferry_vm_behind_a_job(struct ferry_vm_sched *sched, uint64_t number)
         uint64_t next = sched->seen[--sched->seen_count];
         if (!jobs_over(sched, ferry_vm_operation_at(sched, next)))
             return true;
-        ferry_vm_index_find(sched, next, see);
+        ferry_vm_index_find(sched, next, false, see);
     }
     return false;
 }

@@ -147,8 +147,10 @@ struct ferry_vm_span {
 // A range of the index of operations (paging_index.c).
 #define FERRY_VM_TREES 4
 struct ferry_vm_indexed {
-    uint64_t domain, first, end;      // domain 0: not in the index
-    uint64_t last_domain, reaches_to; // the furthest end of it and those below it
+    uint64_t domain, first, end; // domain 0: not in the index
+    uint64_t buffer;             // that its operation is built into (ferry_vm_index_state)
+    // Of it and those below it: the furthest end, the least number of those that wait, and the least buffer.
+    uint64_t last_domain, reaches_to, waiting_from, buffer_from;
     uint64_t below[2];
 };
 
@@ -256,7 +258,8 @@ struct ferry_vm_sched {
     size_t awake_count;
     struct ferry_vm_indexed *indexed; // FERRY_VM_TREES of each operation of the ring
     uint64_t trees[FERRY_VM_TREES];
-    uint64_t *seen; // of ferry_vm_behind_a_job: what is to be looked at
+    uint64_t index_steps; // ranges looked at, ever
+    uint64_t *seen;       // of ferry_vm_behind_a_job: what is to be looked at
     size_t seen_count;
     uint64_t look;         // its calls
     DXGK_PTE entries[512]; // of the UPDATE_PAGE_TABLE that is being built
@@ -309,9 +312,14 @@ static inline struct ferry_vm_operation *ferry_vm_operation_at(const struct ferr
 /// From now on, and until it leaves, the operation is found by what it reads, writes and is about. No memory is needed.
 void ferry_vm_index_enter(struct ferry_vm_sched *sched, uint64_t number);
 void ferry_vm_index_leave(struct ferry_vm_sched *sched, uint64_t number);
-/// One that is not over, has to keep its order with this one (ferry_vm_in_order(), whichever is before), and of which
-/// `is_it` says so; 0 = there is none. Those that have nothing to do with it are not asked about, others may be twice.
-uint64_t ferry_vm_index_find(struct ferry_vm_sched *sched, uint64_t number,
+/// It is built now, or waits again.
+void ferry_vm_index_state(struct ferry_vm_sched *sched, uint64_t number);
+/// One that has to keep its order with this one (ferry_vm_in_order()), and of which `is_it` says so; 0 = there is none.
+/// What waits is asked about when it was queued before it, the newest of what is alike first; of what has its very
+/// subject only the newest is, behind which the others stand themselves. Of what is built only those that its being in
+/// the same buffer does not put in their order (ferry_vm_shares_its_buffer()), whichever was queued first; built false:
+/// none. Those that have nothing to do with it are not asked about, others may be twice.
+uint64_t ferry_vm_index_find(struct ferry_vm_sched *sched, uint64_t number, bool built,
                              bool (*is_it)(struct ferry_vm_sched *sched, uint64_t other, uint64_t number));
 
 // ---- paging_line.c ----
@@ -320,6 +328,9 @@ void ferry_vm_line_free(struct ferry_vm_sched *sched);
 bool ferry_vm_operation_over(const struct ferry_vm_sched *sched, uint64_t number);
 /// It writes page tables of GPU virtual addresses, or has them forgotten.
 bool ferry_vm_is_about_addresses(const struct ferry_vm_operation *operation);
+/// What changes tables may have others behind it in its buffer: where it faults they are not executed, and all of them
+/// go again in their order. Not what goes alone.
+bool ferry_vm_shares_its_buffer(const struct ferry_vm_operation *operation);
 /// The oldest operation of the device, up to this number, that is not over; 0 when there is none. Those of updates of
 /// addresses do not count: they may wait for a job for as long as that takes.
 uint64_t ferry_vm_device_pending(const struct ferry_vm_device *device, uint64_t upto);

@@ -46,6 +46,8 @@ struct ferry_vm_range {
     struct ferry_vm_range *left, *right;               // tree
     uint32_t rank;                                     // of the tree: a node's is above its children's
     struct ferry_vm_range *of_owner, *of_owner_before; // the owner's next, and the one before
+    // The owner's first has what all of them take at most: operations, and those of the tables that end with them.
+    uint64_t all_most, all_tables_most;
 };
 
 struct ferry_vm_address_space {

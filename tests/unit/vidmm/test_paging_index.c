@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which operations have to do with one: random ranges come and go while the ring grows, and what the index finds is
-// what a look at each of them finds.
+// Which operations one has to stay behind: random ranges come and go, are built and wait again, and what the index
+// finds is what a look at each of them finds.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,8 +23,16 @@ static uint64_t pick(uint64_t below)
     return (state_word >> 33) % below;
 }
 
+#define OPEN 3 // the buffer that is filled
+
 static bool in[2 * MOST + 1], asked[2 * MOST + 1];
 static uint64_t wanted; // the one that is_it says yes to; 0 = none
+
+// paging_line.c knows by what the operation is.
+bool ferry_vm_shares_its_buffer(const struct ferry_vm_operation *operation)
+{
+    return operation->bytes != 0 && !operation->alone;
+}
 
 static bool is_it(struct ferry_vm_sched *sched, uint64_t other, uint64_t number)
 {
@@ -45,15 +53,35 @@ static bool same_place(const struct ferry_vm_span *a, const struct ferry_vm_span
     return a->segment != 0 && a->segment == b->segment && meet(a->first, a->end, b->first, b->end);
 }
 
-static bool related(const struct ferry_vm_operation *a, const struct ferry_vm_operation *b)
+static bool alike(const struct ferry_vm_operation *a, const struct ferry_vm_operation *b)
 {
-    bool subject = a->subject && a->subject == b->subject;
-    if (subject && a->allocation == b->allocation && a->instance == b->instance)
-        return true;
-    if (subject && a->end_address && b->end_address &&
+    bool subject = a->late != 0 ? a->late == b->late : b->late == 0 && a->subject && a->subject == b->subject;
+    return subject && a->allocation == b->allocation && a->instance == b->instance;
+}
+
+static bool meets(const struct ferry_vm_operation *a, const struct ferry_vm_operation *b)
+{
+    if (a->subject && a->subject == b->subject && a->end_address && b->end_address &&
         meet(a->first_address, a->end_address, b->first_address, b->end_address))
         return true;
     return same_place(&a->writes, &b->writes) || same_place(&a->writes, &b->reads) || same_place(&a->reads, &b->writes);
+}
+
+// Does `number` have to be asked whether it stays behind the other?
+static bool is_asked(const struct ferry_vm_sched *sched, uint64_t other, uint64_t number, bool built)
+{
+    const struct ferry_vm_operation *before = ferry_vm_operation_at(sched, other),
+                                    *behind = ferry_vm_operation_at(sched, number);
+    if (!in[other] || other == number || (!alike(before, behind) && !meets(before, behind)))
+        return false;
+    if (before->state != FERRY_VM_WAITING)
+        return built && (behind->alone || !ferry_vm_shares_its_buffer(before) || before->first_fence < OPEN);
+    for (uint64_t newer = other + 1; newer < number && !meets(before, behind); newer++) {
+        const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, newer);
+        if (in[newer] && operation->state == FERRY_VM_WAITING && alike(operation, behind))
+            return false;
+    }
+    return other < number;
 }
 
 // Most are short, some are as long as everything, some are empty.
@@ -73,26 +101,39 @@ static void any(struct ferry_vm_operation *operation, const struct ferry_vm_subj
     operation->subject = pick(3) ? &subjects[pick(4)] : NULL;
     operation->allocation = (D3DKMT_HANDLE)pick(40);
     operation->instance = (uint32_t)pick(3);
+    operation->late = operation->subject && pick(4) == 0 ? 1 + pick(3) : 0;
+    operation->bytes = pick(4);
     if (pick(2))
         range(&operation->first_address, &operation->end_address);
+}
+
+// It is built, into this buffer or the one before, or alone in one; or it waits again.
+static void change(struct ferry_vm_sched *sched, uint64_t number)
+{
+    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+    operation->state = operation->state == FERRY_VM_WAITING ? FERRY_VM_BUILT_INTO : FERRY_VM_WAITING;
+    operation->first_fence = operation->state == FERRY_VM_WAITING ? 0 : OPEN - pick(2);
+    if (operation->state == FERRY_VM_WAITING)
+        operation->alone = pick(4) == 0;
+    ferry_vm_index_state(sched, number);
 }
 
 static void compare(struct ferry_vm_sched *sched, uint64_t count, uint64_t number)
 {
     uint64_t found = 0, before = 0;
+    bool built = pick(4) != 0;
     memset(asked, 0, sizeof(asked));
     wanted = 0;
-    assert_int_equal(ferry_vm_index_find(sched, number, is_it), 0);
-    for (uint64_t other = 1; other <= count; other++) {
-        bool has_to_do = in[other] && other != number &&
-                         related(ferry_vm_operation_at(sched, other), ferry_vm_operation_at(sched, number));
-        assert_int_equal(asked[other], has_to_do);
-        found += has_to_do;
-        before = has_to_do && pick(found) == 0 ? other : before;
+    assert_int_equal(ferry_vm_index_find(sched, number, built, is_it), 0);
+    for (uint64_t other = count < sched->capacity ? 1 : count - sched->capacity + 1; other <= count; other++) {
+        bool is = is_asked(sched, other, number, built);
+        assert_int_equal(asked[other], is);
+        found += is;
+        before = is && pick(found) == 0 ? other : before;
     }
     // Whichever is meant is found.
     wanted = before;
-    assert_int_equal(ferry_vm_index_find(sched, number, is_it), before);
+    assert_int_equal(ferry_vm_index_find(sched, number, built, is_it), before);
 }
 
 static void the_index_finds_what_a_look_at_each_finds(void **state)
@@ -105,7 +146,7 @@ static void the_index_finds_what_a_look_at_each_finds(void **state)
     for (unsigned run = 0; run < 20; run++) {
         state_word = first_seed * 1000 + run;
         uint64_t most = 1 + pick(MOST), count = 0;
-        struct ferry_vm_sched sched = {.capacity = most};
+        struct ferry_vm_sched sched = {.capacity = most, .nodes[0].submitted = OPEN - 1};
         sched.operations = calloc(most, sizeof(*sched.operations));
         sched.indexed = calloc(most * FERRY_VM_TREES, sizeof(*sched.indexed));
         memset(in, 0, sizeof(in));
@@ -120,7 +161,9 @@ static void the_index_finds_what_a_look_at_each_finds(void **state)
             ferry_vm_index_enter(&sched, count);
             in[count] = true;
             compare(&sched, count, count);
-            uint64_t old = 1 + pick(count);
+            uint64_t old = 1 + pick(count), changes = 1 + pick(count);
+            if (in[changes])
+                change(&sched, changes);
             if (in[old])
                 compare(&sched, count, old);
         }
@@ -170,11 +213,52 @@ static void the_trees_stay_level(void **state)
     }
 }
 
+static bool always(struct ferry_vm_sched *sched, uint64_t other, uint64_t number)
+{
+    (void)sched;
+    return other != number;
+}
+
+// However many are alike and wait, and were queued before or behind: one that has none before it is found to have none,
+// and one that has is kept by the newest, at the cost of a way down the tree.
+static void what_is_alike_is_not_walked(void **state)
+{
+    enum { COUNT = 20000, OFTEN = 100, MOST_STEPS = 300 };
+    (void)state;
+    struct ferry_vm_subject subject;
+    struct ferry_vm_sched sched = {.capacity = COUNT + 1, .nodes[0].submitted = OPEN - 1};
+    sched.operations = calloc(COUNT + 1, sizeof(*sched.operations));
+    sched.indexed = calloc((COUNT + 1) * FERRY_VM_TREES, sizeof(*sched.indexed));
+    for (uint64_t number = 1; number <= COUNT; number++) {
+        struct ferry_vm_operation *operation = ferry_vm_operation_at(&sched, number);
+        operation->subject = &subject;
+        operation->reads = (struct ferry_vm_span){1, 0, 16};
+        operation->writes = (struct ferry_vm_span){2, number, number + 1};
+        operation->bytes = 1;
+        ferry_vm_index_enter(&sched, number);
+    }
+    for (uint64_t number = 1; number <= COUNT; number += OFTEN) {
+        // Nobody waits before it, and those that are built are in the buffer that it gets into.
+        uint64_t before = sched.index_steps;
+        assert_int_equal(ferry_vm_index_find(&sched, number, true, always), 0);
+        assert_int_equal(ferry_vm_index_find(&sched, COUNT, true, always), COUNT - 1);
+        assert_in_range(sched.index_steps - before, 1, MOST_STEPS);
+        for (uint64_t built = number; built < number + OFTEN && built <= COUNT; built++) {
+            ferry_vm_operation_at(&sched, built)->state = FERRY_VM_BUILT_INTO;
+            ferry_vm_operation_at(&sched, built)->first_fence = OPEN;
+            ferry_vm_index_state(&sched, built);
+        }
+    }
+    free(sched.operations);
+    free(sched.indexed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_index_finds_what_a_look_at_each_finds),
         cmocka_unit_test(the_trees_stay_level),
+        cmocka_unit_test(what_is_alike_is_not_walked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
