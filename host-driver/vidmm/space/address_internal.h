@@ -9,9 +9,10 @@
 void ferry_vm_range_enter(struct ferry_vm_address_space *space, struct ferry_vm_range *range);
 void ferry_vm_range_leave(struct ferry_vm_address_space *space, struct ferry_vm_range *range);
 
-/// Where a range goes, which may be taken when the place was given. Errors: ARGUMENT, NO_VIDEO_MEMORY (no such room).
+/// Where a range goes, which may be taken when the place was given. At any place it is aligned less, down to
+/// `smallest`, where there is no room otherwise. Errors: ARGUMENT, NO_VIDEO_MEMORY (no such room).
 int ferry_vm_place_find(const struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
-                        uint64_t *first);
+                        uint64_t smallest, uint64_t *first);
 /// Of any place, when the pool has too few tables for the one at `first`: a free one that brings about as many as the
 /// pool has, if there is one, aligned less if need be; else the one of the fewest.
 uint64_t ferry_vm_place_with_tables(const struct ferry_vm_address_space *space, const struct ferry_vm_where *where,

@@ -40,8 +40,14 @@ static uint64_t free_place(const struct ferry_vm_address_space *space, uint64_t 
     return UINT64_MAX;
 }
 
+// Smaller pages are better than none.
+static uint64_t next_alignment(uint64_t alignment)
+{
+    return alignment > FERRY_VM_GROUP_PAGES ? FERRY_VM_GROUP_PAGES : 1;
+}
+
 int ferry_vm_place_find(const struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
-                        uint64_t *first)
+                        uint64_t smallest, uint64_t *first)
 {
     uint64_t alignment = alignment_of(where), least = least_of(where), most = most_of(where);
 
@@ -53,11 +59,16 @@ int ferry_vm_place_find(const struct ferry_vm_address_space *space, const struct
     }
     if (most > FERRY_VM_VA_PAGES || where->least >= most)
         return FERRY_ERROR_ARGUMENT;
-    // On from where the last one went, as long as there is room, so that addresses are not used again at once.
-    *first = free_place(space, space->next > least ? space->next : least, most, pages, alignment);
-    if (*first == UINT64_MAX)
-        *first = free_place(space, least, most, pages, alignment);
-    return *first == UINT64_MAX ? FERRY_ERROR_NO_VIDEO_MEMORY : FERRY_OK;
+    for (;; alignment = next_alignment(alignment)) {
+        // On from where the last one went, as long as there is room, so that addresses are not used again at once.
+        *first = free_place(space, space->next > least ? space->next : least, most, pages, alignment);
+        if (*first == UINT64_MAX)
+            *first = free_place(space, least, most, pages, alignment);
+        if (*first != UINT64_MAX)
+            return FERRY_OK;
+        if (alignment <= smallest)
+            return FERRY_ERROR_NO_VIDEO_MEMORY;
+    }
 }
 
 // ---- Few tables ---------------------------------------------------------------------------------------------------
@@ -126,9 +137,7 @@ uint64_t ferry_vm_place_with_tables(const struct ferry_vm_address_space *space, 
 {
     struct search search = {space, pages, first, tables_at(space, first, pages)};
 
-    // Smaller pages are better than none.
-    for (uint64_t alignment = alignment_of(where);;
-         alignment = alignment > FERRY_VM_GROUP_PAGES ? FERRY_VM_GROUP_PAGES : 1) {
+    for (uint64_t alignment = alignment_of(where);; alignment = next_alignment(alignment)) {
         try_all(&search, least_of(where), most_of(where), alignment);
         if (alignment == 1 || search.tables <= space->pool->free_count)
             return search.first;

@@ -21,7 +21,7 @@ static bool is_free(const struct ferry_vm_address_space *space, uint64_t first, 
 int ferry_vm_address_reserve(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
                              uint64_t *first)
 {
-    int error = ferry_vm_place_find(space, where, pages, first);
+    int error = ferry_vm_place_find(space, where, pages, FERRY_VM_GROUP_PAGES, first);
 
     if (error != FERRY_OK)
         return error;
@@ -141,7 +141,7 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
     struct ferry_vm_range *behind = NULL;
     struct ferry_vm_missing missing;
     struct ferry_vm_spares spares;
-    int error = ferry_vm_place_find(space, where, pages, &first);
+    int error = ferry_vm_place_find(space, where, pages, 1, &first);
 
     *table_bytes = 0;
     if (error != FERRY_OK)

@@ -60,7 +60,9 @@ struct ferry_vm_address_space {
     uint64_t reservations; // ever
 };
 
-/// Where a range is to be. Pages; base UINT64_MAX = any place in [least, most), most 0 = no bound.
+/// Where a range is to be. Pages; base UINT64_MAX = any place in [least, most), most 0 = no bound. Of any place the
+/// alignment is a wish: where there is no room otherwise it is that of smaller pages, of a reservation of no smaller
+/// ones than 64 KiB.
 struct ferry_vm_where {
     uint64_t base, least, most, alignment;
 };

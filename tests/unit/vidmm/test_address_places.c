@@ -193,12 +193,53 @@ static void every_place_is_tried(void **state)
     assert_true(taken > 300 && refused > 50);
 }
 
+// Between the bounds there is no room for large pages, or not even for those of 64 KiB.
+static void narrow_bounds_are_no_reason_to_refuse(void **state)
+{
+    uint64_t first, bytes;
+
+    (void)state;
+    begin(16);
+    assert_int_equal(map(UINT64_MAX, 100, 712, 600, &first, &bytes), FERRY_OK);
+    assert_int_equal(first, 112);
+    unmap_at(first);
+    assert_int_equal(map(UINT64_MAX, 101, 711, 600, &first, &bytes), FERRY_OK);
+    assert_int_equal(first, 101);
+    unmap_at(first);
+    assert_int_equal(map(UINT64_MAX, 101, 700, 600, &first, &bytes), FERRY_ERROR_NO_VIDEO_MEMORY);
+    // Where there is, they are taken, beside what is taken already too.
+    assert_int_equal(map(UINT64_MAX, 100, 1112, 600, &first, &bytes), FERRY_OK);
+    assert_int_equal(first, 512);
+    assert_int_equal(map(UINT64_MAX, 16, 1400, 496, &first, &bytes), FERRY_OK);
+    assert_int_equal(first, 16);
+    end();
+}
+
+// What is only reserved begins at a multiple of 64 KiB, whatever the bounds.
+static void a_reservation_between_narrow_bounds_is_of_whole_groups(void **state)
+{
+    const struct ferry_vm_where narrow = {UINT64_MAX, 112, 720, 512}, narrower = {UINT64_MAX, 101, 713, 512};
+    uint64_t first;
+
+    (void)state;
+    begin(4);
+    assert_int_equal(ferry_vm_address_reserve(&space, &narrow, 608, &first), FERRY_OK);
+    assert_int_equal(first, 112);
+    assert_int_equal(ferry_vm_address_release(&space, first, 608), FERRY_OK);
+    assert_int_equal(ferry_vm_address_reserve(&space, &narrower, 608, &first), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_int_equal(ferry_vm_address_reserve(&space, &narrower, 592, &first), FERRY_OK);
+    assert_int_equal(first, 112);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_place_across_a_border_is_no_reason_to_refuse),
         cmocka_unit_test(smaller_pages_are_no_reason_to_refuse),
         cmocka_unit_test(every_place_is_tried),
+        cmocka_unit_test(narrow_bounds_are_no_reason_to_refuse),
+        cmocka_unit_test(a_reservation_between_narrow_bounds_is_of_whole_groups),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
