@@ -68,10 +68,45 @@ static void a_lock_that_waits_for_no_job_waits_for_no_place_behind_one(void **st
     }
 }
 
+// What others bring in and out is not waited for, newer or older than what was queued for it; nor is it by an access.
+static void a_lock_waits_for_no_paging_but_its_own(void **state)
+{
+    (void)state;
+    for (unsigned where = 0; where < 2; where++) {
+        struct world *world = tiled_world();
+        D3DKMT_HANDLE other = world_create(world, PAGES(4), CPU);
+        struct tiled t;
+        tiled_create(world, &t, &tiled_one, CPU);
+        world_write(world, other, 3);
+        // It is in system memory, or in video memory.
+        if (where == 0)
+            tiled_send_out(world, &t);
+        for (unsigned i = 0; i < 20; i++)
+            ferry_vidmm_poll(world->manager, true);
+        assert_int_equal(world->manager->sched.done, world->manager->sched.queued);
+        world->knobs->delay = 1;
+        world->knobs->hold_paging = true;
+        world->knobs->hold_turns = 200;
+        assert_int_equal(world_resident(world, &other, 1), FERRY_PENDING);
+        uint64_t queued = world->manager->sched.queued;
+        tiled_lock(world, &t, 0);
+        tiled_write_some(world, &t);
+        tiled_read_some(world, &t);
+        assert_int_equal(world->manager->sched.queued, queued);
+        assert_true(world->manager->sched.done < queued);
+        assert_true(world->knobs->hold_paging);
+        world->knobs->hold_paging = false;
+        tiled_drop(world, &t);
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, other), FERRY_OK);
+        world_close(world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lock_that_waits_for_no_job_waits_for_no_place_behind_one),
+        cmocka_unit_test(a_lock_waits_for_no_paging_but_its_own),
     };
     return WORLD_RUN(tests);
 }
