@@ -18,6 +18,7 @@
 #define HUGE_BYTES  0x200000u
 #define MOST_TRIES  4u // Pieces of memory in which pages that follow each other are looked for.
 #define FIRST_SLOTS 1024u
+#define MOST_LOOKS  256u // Pages that pagemap is asked about at a time, when they are unmapped.
 
 // An entry of /proc/self/pagemap.
 #define ENTRY_PRESENT 0x8000000000000000ull
@@ -163,17 +164,29 @@ static int look_up(const struct ferry_pinned_pages *pages, const void *memory, s
     return FERRY_OK;
 }
 
-/// The process may have given the address up, and have other memory there, since the page was mapped from it. A kernel
-/// that does not tell any more changes nothing.
+/// The process may have given the addresses up, and have other memory there, since the pages were mapped from them. A
+/// kernel that does not tell any more changes nothing.
+static void look_again(const struct ferry_pinned_pages *pages, const unsigned char *memory, size_t count,
+                       const uint64_t *frame, bool *there)
+{
+    uint64_t entry[MOST_LOOKS];
+    const off_t at = (off_t)((uintptr_t)memory / PAGE_BYTES * sizeof(*entry));
+    size_t got = 0;
+    for (ssize_t more = 1; got < count * sizeof(*entry) && more > 0; got += more > 0 ? (size_t)more : 0) {
+        more = pread(pages->pagemap, (unsigned char *)entry + got, count * sizeof(*entry) - got, at + (off_t)got);
+    }
+    for (size_t n = 0; n < count; n++) {
+        const bool told = n < got / sizeof(*entry);
+        const uint64_t now = told ? entry[n] & ENTRY_FRAME : 0;
+        there[n] = !told || ((entry[n] & ENTRY_PRESENT) != 0 && (now == frame[n] || now == 0));
+    }
+}
+
 static bool is_there_still(const struct ferry_pinned_pages *pages, const struct slot *slot)
 {
-    uint64_t entry = 0;
-    const off_t at = (off_t)((uintptr_t)slot->memory / PAGE_BYTES * sizeof(entry));
-    if (pread(pages->pagemap, &entry, sizeof(entry), at) != (ssize_t)sizeof(entry)) {
-        return true;
-    }
-    const uint64_t frame = entry & ENTRY_FRAME;
-    return (entry & ENTRY_PRESENT) != 0 && (frame == slot->frame || frame == 0);
+    bool there;
+    look_again(pages, slot->memory, 1, &slot->frame, &there);
+    return there;
 }
 
 /// The page has one address.
@@ -426,10 +439,35 @@ static void remove_one_of_several(struct ferry_pinned_pages *pages, uint64_t fra
     }
 }
 
+/// Pages at addresses that follow each other, which the device does not reach any more.
+struct leaving {
+    unsigned char *first;
+    size_t count;
+    uint64_t frame[MOST_LOOKS];
+};
+
+/// A call for each run of pages and not for each page. What stands there by now, and is not the page that was locked,
+/// the device may reach.
+static void unlock_leaving(const struct ferry_pinned_pages *pages, struct leaving *leaving)
+{
+    bool there[MOST_LOOKS];
+    if (leaving->count == 0) {
+        return;
+    }
+    look_again(pages, leaving->first, leaving->count, leaving->frame, there);
+    for (size_t first = 0, end; first < leaving->count; first = end + 1) {
+        for (end = first; end < leaving->count && there[end]; end++) {
+        }
+        if (end != first) {
+            unlock(leaving->first + first * PAGE_BYTES, end - first);
+        }
+    }
+    leaving->count = 0;
+}
+
 void ferry_pinned_remove(struct ferry_pinned_pages *pages, const uint64_t *bus, size_t count)
 {
-    unsigned char *first = NULL;
-    size_t run = 0;
+    struct leaving leaving = {.count = 0};
     for (size_t n = 0; n < count && pages->used != 0; n++) {
         struct slot *slot = slot_of(pages, bus[n] / PAGE_BYTES);
         if (!is_alone(pages, bus[n] / PAGE_BYTES)) {
@@ -439,23 +477,15 @@ void ferry_pinned_remove(struct ferry_pinned_pages *pages, const uint64_t *bus, 
         if (slot->memory == NULL || --slot->times != 0) {
             continue;
         }
-        // What stands there by now is not the page that was locked, and the device may reach it.
-        if (!is_there_still(pages, slot)) {
-            free_slot(pages, slot);
-            continue;
+        if (leaving.count == MOST_LOOKS ||
+            (leaving.count != 0 && slot->memory != leaving.first + leaving.count * PAGE_BYTES)) {
+            unlock_leaving(pages, &leaving);
         }
-        // A call for each run of pages and not for each page.
-        if (run != 0 && slot->memory != first + run * PAGE_BYTES) {
-            unlock(first, run);
-            run = 0;
-        }
-        first = run == 0 ? slot->memory : first;
-        run++;
+        leaving.first = leaving.count == 0 ? slot->memory : leaving.first;
+        leaving.frame[leaving.count++] = slot->frame;
         free_slot(pages, slot);
     }
-    if (run != 0) {
-        unlock(first, run);
-    }
+    unlock_leaving(pages, &leaving);
 }
 
 const void *ferry_pinned_find(const struct ferry_pinned_pages *pages, uint64_t bus)

@@ -171,6 +171,37 @@ static void what_was_given_up_unlocks_nothing_else(void **state)
     }
 }
 
+// Where memory is that is unmapped the kernel is asked once for many pages, and not for each; of those that were given
+// up meanwhile none is unlocked, wherever among them they are, also where it tells of a few at a time.
+static void pages_that_go_together_are_looked_at_together(void **state)
+{
+    (void)state;
+    enum { COUNT = 1500, SEEN = 32 };
+    static uint64_t bus[COUNT];
+    for (unsigned way = 0; way < 4; way++) {
+        struct ferry_link *link = open_good();
+        unsigned char *memory = pages_of(COUNT);
+        frames = IN_ORDER;
+        assert_int_equal(link->operations->dma_map(link, memory, COUNT, 0, bus), FERRY_OK);
+        // Other memory stands at these pages of those that are watched: from 5 on up to 9, or up to the end.
+        const size_t from = way == 1 ? 300 : 1000;
+        watched = memory + from * PAGE_BYTES;
+        seen_twice = (uintptr_t)watched / PAGE_BYTES + 5;
+        twice = way == 0 ? 0 : way == 3 ? COUNT : 4;
+        unlocked = 0;
+        looks = 0;
+        told_at_once = way == 2 ? 7 : SIZE_MAX;
+        link->operations->dma_unmap(link, bus, COUNT);
+        assert_int_equal(unlocked, way == 0 ? 0xffffffff : way == 3 ? 0x1f : ~(0xfu << 5));
+        assert_in_range(looks, 1, way == 2 ? COUNT / 6 : COUNT / 100);
+        told_at_once = SIZE_MAX;
+        watched = NULL;
+        twice = 0;
+        link->operations->close(link);
+        free(memory);
+    }
+}
+
 static void many_pages_come_and_go(void **state)
 {
     (void)state;
@@ -252,6 +283,7 @@ int main(void)
         CASE(what_the_device_reaches_stays_locked),
         CASE(a_page_at_two_addresses_stays_locked_at_both),
         CASE(what_was_given_up_unlocks_nothing_else),
+        CASE(pages_that_go_together_are_looked_at_together),
         CASE(many_pages_come_and_go),
         CASE(pages_that_follow_each_other_are_found),
         CASE(writes_to_watched_pages_end_a_wait),
