@@ -4,43 +4,7 @@
 #include <stdatomic.h>
 
 #include "discards.h"
-#include "vidmm/api/call.h"
-
-static int nothing_comes(void *context)
-{
-    (void)context;
-    return FERRY_ERROR_TIMEOUT;
-}
-
-static NTSTATUS no_reset(HANDLE adapter, DXGKARG_RESETENGINE *argument)
-{
-    (void)adapter;
-    (void)argument;
-    return STATUS_IO_TIMEOUT;
-}
-
-static const DRIVER_INITIALIZATION_DATA *real;
-static int (*real_turn)(void *context);
-
-static void let_nothing_come(struct world *world)
-{
-    static DRIVER_INITIALIZATION_DATA table;
-    ferry_vm_take_lock(world->manager);
-    real = world->manager->core.miniport;
-    real_turn = world->manager->core.platform.wait_for_progress;
-    table = *real;
-    table.DxgkDdiResetEngine = no_reset;
-    world->manager->core.platform.wait_for_progress = nothing_comes;
-    world->manager->core.miniport = &table;
-    ferry_vm_give_lock(world->manager);
-}
-
-static void let_it_come_again(struct world *world)
-{
-    world->manager->core.platform.wait_for_progress = real_turn;
-    world->manager->core.miniport = real;
-    world->knobs->hold_node = 0;
-}
+#include "in_vain.h"
 
 // What a job wrote is in it too, and in video memory alone; a job that does nothing is held back behind that.
 static D3DKMT_HANDLE in_use(struct world *world, UINT flags, bool aperture)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is locked with UseAlternateVA and moves inside video memory, by way of its backing store, more than once or
-// before it leaves, all of it by one call. Driver model 1.
+// before it leaves, all of it by one call; and what has a backing store besides when it leaves. Driver model 1.
+#include "in_vain.h"
 #include "special.h"
 
 // Pushed down by less than a step, it goes out and in again by its backing store, twice for one call here. That is no
@@ -85,11 +86,57 @@ static void R83_pushed_down_and_evicted_by_one_call(void **state)
     world_close(world);
 }
 
+// An ordinary lock that has failed leaves it a backing store. It goes there then: its content is never in both. Once it
+// has been back there is none any more, and it goes to the address.
+static void R83_what_has_a_backing_store_already_goes_there(void **state)
+{
+    (void)state;
+    struct world *world = begin(0);
+    struct tiled t;
+    void *address;
+    tiled_drawn = 11;
+    create(world, &t, true);
+    lock(world, &t, SPECIAL);
+    tiled_write_some(world, &t);
+    tiled_unlock(world, &t);
+    world->knobs->delay = 1;
+    world->knobs->hold_paging = true;
+    world->knobs->hold_turns = UINT32_MAX;
+    let_nothing_come(world);
+    assert_int_equal(ferry_vidmm_lock(world->manager, t.allocation, D3DDDI_LOCK_READ_ONLY, &address),
+                     FERRY_ERROR_TIMEOUT);
+    let_it_come_again(world);
+    for (unsigned i = 0; i < 100; i++)
+        ferry_vidmm_poll(world->manager, true);
+    const struct ferry_vm_allocation *allocation =
+        ferry_vm_handle_find(&world->manager->core.handles, FERRY_VM_ALLOCATION, t.allocation);
+    assert_non_null(allocation->backing);
+    assert_int_equal(world_place(world, t.allocation).segment, machine_local_segment);
+    lock(world, &t, SPECIAL);
+    tiled_write_some(world, &t);
+    uint64_t out = world_statistics(world).bytes_out;
+    tiled_send_out(world, &t);
+    tiled_check_all(world, &t);
+    assert_int_equal(specials(), 0);
+    assert_int_equal(world_statistics(world).bytes_out, out + t.bytes);
+    tiled_write_some(world, &t);
+    bring_in(world, &t);
+    tiled_check_all(world, &t);
+    assert_null(allocation->backing);
+    tiled_write_some(world, &t);
+    tiled_send_out(world, &t);
+    assert_int_equal(specials(), 1);
+    tiled_check_all(world, &t);
+    tiled_drop(world, &t);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(R85_pushed_down_twice_by_one_call),
         cmocka_unit_test(R83_pushed_down_and_evicted_by_one_call),
+        cmocka_unit_test(R83_what_has_a_backing_store_already_goes_there),
     };
     return WORLD_RUN(tests);
 }
