@@ -343,6 +343,9 @@ module ferry_engine #(
         .s_axi_rready(m_axi_host_rready), .m_axi_r(host_r), .m_axi_rvalid(host_rvalid), .m_axi_rready(host_rready)
     );
 
+`ifdef FORMAL
+    wire        local_waits;
+`endif
     ferry_read_side #(
         .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .TABLES(TABLES),
         .HOST(HOST), .URGENT(URGENT), .LG_TURNS(LG_TURNS), .LG_READS(LG_READS), .LG_DATA(LG_DATA)
@@ -376,6 +379,9 @@ module ferry_engine #(
         .host_ar(m_axi_host_ar), .host_arvalid(m_axi_host_arvalid), .host_arready(m_axi_host_arready),
         .host_rdata(host_r[`FERRY_AXI_R_DATA_RANGE]), .host_rresp(host_r[`FERRY_AXI_R_RESPONSE_RANGE]),
         .host_rfault(host_r[`FERRY_AXI_R_FAULT_RANGE]), .host_rvalid(host_rvalid), .host_rready(host_rready)
+`ifdef FORMAL
+        , .formal_local_waits(local_waits)
+`endif
     );
 
     ferry_data_fifo #(.LG_DEPTH(LG_DATA)) data (

@@ -135,6 +135,11 @@ module ferry_read_side #(
     input  wire [7:0]  host_rfault,
     input  wire        host_rvalid,
     output wire        host_rready
+`ifdef FORMAL_PORTS
+    ,
+    // For the engine's proof: an address stands behind the one that video memory is shown.
+    output wire        formal_local_waits
+`endif
 );
     localparam TYPE_BURST = 2'd0, TYPE_FILL = 2'd1, TYPE_EMPTY = 2'd2, TYPE_BAD = 2'd3;
     localparam ENTRY_BITS = 2 + 1 + 32 + 6 + 5 + 3 + 2;
@@ -372,6 +377,9 @@ module ferry_read_side #(
         , .formal_kept(kept), .formal_word({kept_address, kept_length})
 `endif
     );
+`ifdef FORMAL_PORTS
+    assign formal_local_waits = local_valid_reg && !local_free;
+`endif
     assign local_ar[`FERRY_AXI_A_ADDRESS_RANGE] = {{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_araddr};
     assign local_ar[`FERRY_AXI_A_LENGTH_RANGE] = {2'd0, local_arlen};
     assign local_ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = 1'b0;
