@@ -19,8 +19,10 @@ void must_be_null(const char *why);
 void every_bad_form(void **state);
 void packet_that_ends_with_a_nop_header_past_the_end(void **state);
 void protected_range(void **state);
+void protected_content_is_discarded(void **state);
 void empty_protected_range(void **state);
 void rights_of_page_tables_that_are_not_there(void **state);
+void rectangles_that_are_not_there(void **state);
 void protected_content_and_page_lists(void **state);
 void rectangles_that_end_at_4_gib(void **state);
 

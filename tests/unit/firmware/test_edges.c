@@ -14,6 +14,7 @@
 #define VIDEO_MEMORY 0x4000000u
 
 static struct buffer packet;
+static uint32_t aperture_pages;
 
 // PUT makes the packet, which comes from a ring with these rights.
 #define TRY(RIGHTS, KIND, PUT)                                                                                         \
@@ -33,6 +34,8 @@ static void try_packet(const char *what, uint32_t rights, uint32_t kind)
         run_from_reset();
         machine.shy = shy;
         machine.rights[1] = rights;
+        if (aperture_pages != 0)
+            machine.limits.aperture_pages = aperture_pages;
         double_submit(1, packet.words, packet.count, 1, false);
         assert_true(run_machine(1000000));
 
@@ -112,6 +115,10 @@ void rectangles_to_the_byte(void **state)
         // And upwards to the first.
         TRY(0, NONE, put_side(to, 0x300, -0x100, 0, 64, 4));
         TRY(0, RANGE, put_side(to, 0x2ff, -0x100, 0, 64, 4));
+        // The last of these rows is 4 GiB behind the first, not in its place.
+        TRY(0, RANGE, put_side(to, 0x20000, 0x20000, 0, 64, 0x8001));
+        TRY(0, NONE, put_side(to, 0x20000, 0x20000, 0, 1u << 23, 1));
+        TRY(0, PACKET_RESERVED, put_side(to, 0x20000, 0x20000, 0, (1u << 23) + 1, 1));
     }
 }
 
@@ -142,6 +149,14 @@ void ranges_to_the_byte(void **state)
     TRY(0, RANGE, put_copy(&packet, 0, FROM(VIRTUAL), 4097, 0xfffffffff000, 0x2000));
     TRY(0, NONE, put_copy(&packet, 0, TO(VIRTUAL), 4096, 0x2000, 0xfffffffff000));
     TRY(0, RANGE, put_copy(&packet, 0, TO(VIRTUAL), 4097, 0x2000, 0xfffffffff000));
+    // 4 GiB of pages and one are not that one.
+    TRY(FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK, NONE, put_unmap(&packet, 0xfff, 1, 0x5000));
+    TRY(FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK, RANGE, put_unmap(&packet, 0xfff, 0x100001, 0x5000));
+    // The largest aperture has 4 GiB, not nothing.
+    aperture_pages = 1u << 20;
+    TRY(0, NONE, put_copy(&packet, 0, FROM(APERTURE), 4096, 0xfffff000, 0x2000));
+    TRY(0, RANGE, put_copy(&packet, 0, FROM(APERTURE), 4097, 0xfffff000, 0x2000));
+    aperture_pages = 0;
 }
 
 void rights_to_the_bit(void **state)

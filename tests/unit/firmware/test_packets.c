@@ -350,6 +350,26 @@ void protected_range(void **state)
     }
 }
 
+// Content that nobody wants any more is neither read nor written.
+void protected_content_is_discarded(void **state)
+{
+    (void)state;
+    for (unsigned shy = 0; shy < 2; shy++) {
+        struct buffer b = {.count = 0};
+
+        double_reset();
+        run_from_reset();
+        machine.shy = shy;
+        machine.limits.protect_base = 0x100000;
+        machine.limits.protect_limit = 0x200000;
+        put_discard(&b, 4096, 0x100000);
+        double_submit(1, b.words, b.count, 1, false);
+        assert_true(run_machine(100000));
+        must_be_null(double_verify());
+        assert_int_equal(double_status(0), FERRY_BUFFER_STATUS_SUCCESS);
+    }
+}
+
 // A range whose base is not below its limit protects nothing, not even from what takes both in.
 void empty_protected_range(void **state)
 {
@@ -450,5 +470,28 @@ void rectangles_that_end_at_4_gib(void **state)
         assert_int_equal(double_status(0), over ? FERRY_BUFFER_STATUS_FAULTED : FERRY_BUFFER_STATUS_SUCCESS);
         if (over)
             assert_int_equal(double_fault_record(0)->words[1] & 0xff, FERRY_FAULT_KIND_RANGE);
+    }
+}
+
+// A device without tiling has no rectangles, also if it has page tables.
+void rectangles_that_are_not_there(void **state)
+{
+    const struct rectangle_side side = {0x10000, 0x1000, 0};
+
+    (void)state;
+    for (unsigned n = 0; n < 4; n++) {
+        struct buffer b = {.count = 0};
+
+        double_reset();
+        run_from_reset();
+        machine.shy = n % 2;
+        if (n >= 2)
+            machine.capabilities |= FERRY_BAR0_CAPABILITIES_PAGE_TABLES_MASK;
+        put_rectangle(&b, 0, 0, 64, 4, &side, &side);
+        double_submit(0, b.words, b.count, 1, false);
+        assert_true(run_machine(100000));
+        assert_string_equal(machine.wrong, "");
+        assert_non_null(double_fault_record(0));
+        assert_int_equal(double_fault_record(0)->words[1] & 0xff, FERRY_FAULT_KIND_PACKET_OPCODE);
     }
 }
