@@ -26,7 +26,7 @@ module ferry_device #(
     parameter PAGE_TABLES = `FERRY_SET_PAGE_TABLES(CONFIGURATION),
     // 1: rectangles and tiled images are copied (COPY_RECTANGLE), and BAR2 shows tiles as rows; 0: both are refused.
     parameter TILING = `FERRY_SET_TILING(CONFIGURATION),
-    // 32-bit words of firmware RAM, a power of two up to 8192. The firmware says at its build how much it needs.
+    // 32-bit words of firmware RAM: 2048, 4096 or 8192. The firmware takes nearly all of the smallest.
     parameter FIRMWARE_RAM_WORDS = `FERRY_SET_FIRMWARE_RAM_WORDS(CONFIGURATION),
     // File for $readmemh with the firmware, one 32-bit word a line, so that a bitstream can bring it along. Empty: the
     // host loads it through BAR0.

@@ -52,7 +52,7 @@ module ferry_parameter_check #(
             $error("ferry_device: APERTURE_PAGES is a power of two, 2 to 2^20");
         end
         if (!FIRMWARE_HOLDS) begin : g_firmware
-            $error("ferry_device: FIRMWARE_RAM_WORDS is 1024, 2048, 4096 or 8192");
+            $error("ferry_device: FIRMWARE_RAM_WORDS is 2048, 4096 or 8192");
         end
         if (!JOBS_HOLD) begin : g_jobs
             $error("ferry_device: JOB_QUEUE is a power of two, 2 to 64");

@@ -14,13 +14,13 @@ FOLDERS = ["rtl", "rtl/host", "rtl/cpu", "rtl/engine", "rtl/mmu", "rtl/fabric"]
 BAD = [("TAGS", 0), ("TAGS", 24), ("TAGS", 64), ("RINGS", 0), ("RINGS", 6), ("SLOTS", 1), ("SLOTS", 5),
        ("SLOT_BYTES_LOG2", 8), ("SLOT_BYTES_LOG2", 13), ("LOCAL_ADDRESS_BITS", 21), ("LOCAL_ADDRESS_BITS", 32),
        ("APERTURE_PAGES", 100),
-       ("FIRMWARE_RAM_WORDS", 3000), ("JOB_QUEUE", 1), ("JOB_QUEUE", 12), ("URGENT_QUEUE", 1),
+       ("FIRMWARE_RAM_WORDS", 1024), ("FIRMWARE_RAM_WORDS", 3000), ("JOB_QUEUE", 1), ("JOB_QUEUE", 12), ("URGENT_QUEUE", 1),
        ("URGENT_QUEUE", 128), ("TLP_BITS", 48), ("CONFIGURATION", '"huge"'),
        ("CPU_CORE", '"zilogz80"')]
 GOOD = {
     "tags_8": {"TAGS": 8},
     "smallest": {"TAGS": 2, "RINGS": 1, "SLOTS": 2, "SLOT_BYTES_LOG2": 9, "LOCAL_ADDRESS_BITS": 16, "APERTURE_PAGES": 2,
-                 "PAGE_TABLES": 0, "TILING": 0, "FIRMWARE_RAM_WORDS": 1024, "JOB_QUEUE": 2, "URGENT_QUEUE": 2},
+                 "PAGE_TABLES": 0, "TILING": 0, "FIRMWARE_RAM_WORDS": 2048, "JOB_QUEUE": 2, "URGENT_QUEUE": 2},
     "smallest_with_tables": {"RINGS": 3, "SLOTS": 3, "LOCAL_ADDRESS_BITS": 22},
     "largest": {"LOCAL_ADDRESS_BITS": 31, "APERTURE_PAGES": 1048576, "FIRMWARE_RAM_WORDS": 8192},
 }
