@@ -93,7 +93,7 @@ module ferry_frame_deliver #(
     assign oldest = place_reg;
     assign read_place = place_reg;
     assign freed = ends && from_store;
-    assign asked = state_reg == S_PICK && !pick_aside && pick_question;
+    assign asked = state_reg == S_PICK && pick_question;
     assign tlp_tdata = data_reg;
     assign tlp_tlast = last_reg;
     assign tlp_tvalid = valid_reg;
@@ -181,6 +181,7 @@ module ferry_frame_deliver #(
         assert (aside_count_reg <= 5'd16 && aside_count_reg[3:0] == aside_places);
         assert (!(to_aside_reg && state_reg != S_PICK && state_reg != S_MARK) || !full);
         assert (!from_aside_reg || state_reg == S_PICK || aside_count_reg != 5'd0);
+        assert (!(pick_aside && pick_question));
         assert (!(from_aside_reg && from_question_reg) || state_reg == S_PICK);
         assert (!to_aside_reg || (!from_aside_reg && !from_question_reg) || state_reg == S_PICK);
         if (picked_was && state_reg == S_MARK && !from_store)

@@ -76,10 +76,12 @@ class Bench
     unsigned down = 0, down_words = 0; // Packets to be sent.
     bool host_takes = true;
     uint64_t host_got = 0, host_payload = 0;
-    std::vector<uint32_t> heads; // Of the device's frames, as they came out of the channel.
+    std::vector<uint32_t> heads;    // Of the device's frames, as they came out of the channel.
+    std::vector<uint32_t> answered; // Sessions that its answers to hellos name.
 
     // The device.
     unsigned up = 0, up_words = 0;
+    bool chatty = false;  // It sends also while nobody has a session.
     unsigned stall = 30;  // Per cent of the clocks in which it takes nothing.
     bool takes = true;    // Or nothing at all.
     bool has_room = true; // For requests, as far as it wants.
@@ -101,6 +103,7 @@ class Bench
     std::deque<Packet> sent_; // By the device.
     std::deque<Packet> out_;  // Answers.
     Packet coming_, leaving_;
+    Packet at_opening_; // Offered by the device when the session began; it is of it or not.
     ferry_frame_decoder ear_{};
     size_t leaving_at_ = 0;
     uint64_t answer_at_ = 0;
@@ -111,6 +114,8 @@ class Bench
 extern uint64_t seed;
 /// A frame as bytes, from the C end's encoder.
 std::vector<uint8_t> frame(uint32_t head, const std::vector<uint32_t> &words);
+/// The bytes of a frame of any length, its CRC among them, which has a zero in any 254 of them.
+std::vector<uint8_t> stuffed(const std::vector<uint8_t> &plain);
 /// Onto the line, until it has gone.
 void put(Bench &bench, const std::vector<uint8_t> &bytes);
 void require(const Bench &bench, bool holds, const char *what);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases that do not stand in serial_test.cpp: numbers, the window and rounds.
+// Cases that do not stand in serial_test.cpp: numbers, the window and rounds; and what of a session is not of the next.
 #ifndef FERRY_TESTS_RTL_SERIAL_CASES_H
 #define FERRY_TESTS_RTL_SERIAL_CASES_H
 
@@ -12,5 +12,10 @@ void sent_again_is_sent_once();
 void who_asks_again_is_answered();
 void a_question_is_asked_once();
 void more_requests_than_places();
+void what_begins_without_a_session();
+void a_hello_while_another_is_answered();
+void credit_is_that_of_the_session();
+void a_gap_is_that_of_the_session();
+void talk_is_no_progress();
 
 #endif

@@ -184,15 +184,17 @@ void other_contracts_are_refused()
     Bench bench(seed);
     bench.open(1);
     bench.carry(0, 20, 20);
-    const ferry_tunnel_hello hello = question(2, FERRY_CONTRACT_VERSION + 0x10000);
-    ferry_frames_ask(bench.host.get(), &hello);
-    bench.asking = true;
-    bench.clocks(3 * RESEND_TICKS * BYTE);
-    require(bench, !bench.asking && bench.answer.session == 2, "no answer");
-    require(bench, FERRY_GET(FERRY_TUNNEL_HELLO_WHAT_VERDICT, bench.answer.what) == FERRY_TUNNEL_VERDICT_CONTRACT,
-            "not refused");
-    require(bench, bench.answer.contract_version == FERRY_CONTRACT_VERSION, "the device's version");
-    require(bench, !bench.top.session_open, "a session with another contract");
+    for (uint32_t major : {1u, 256u}) {
+        const ferry_tunnel_hello hello = question(1 + major, FERRY_CONTRACT_VERSION + major * 0x10000);
+        ferry_frames_ask(bench.host.get(), &hello);
+        bench.asking = true;
+        bench.clocks(3 * RESEND_TICKS * BYTE);
+        require(bench, !bench.asking && bench.answer.session == 1 + major, "no answer");
+        require(bench, FERRY_GET(FERRY_TUNNEL_HELLO_WHAT_VERDICT, bench.answer.what) == FERRY_TUNNEL_VERDICT_CONTRACT,
+                "not refused");
+        require(bench, bench.answer.contract_version == FERRY_CONTRACT_VERSION, "the device's version");
+        require(bench, !bench.top.session_open, "a session with another contract");
+    }
     // Another minor version is welcome.
     const ferry_tunnel_hello minor = question(3, FERRY_CONTRACT_VERSION ^ 0xffff);
     ferry_frames_ask(bench.host.get(), &minor);
@@ -350,25 +352,30 @@ void frames_that_cannot_be()
     std::vector<uint32_t> words(9);
     memcpy(words.data(), &other, sizeof other);
     put(bench, frame(0xff800000, words));
-    // Longer than a frame may be, with a good CRC.
-    std::vector<uint8_t> plain(4 * 71), bytes;
-    plain[0] = 69;
-    plain[3] = 0xff;
-    plain[1] = (uint8_t)(0x80 | sequence >> 8);
-    plain[2] = (uint8_t)(ack >> 16);
-    const uint32_t crc = ferry_frame_crc(0, plain.data(), 4 * 70);
-    for (unsigned n = 0; n < 4; n++)
-        plain[280 + n] = (uint8_t)(crc >> 8 * n);
-    for (size_t at = 0; at <= plain.size();) { // Stuffed plainly: all blocks are shorter than 254 bytes.
-        size_t end = at;
-        while (end < plain.size() && plain[end] != 0)
-            end++;
-        bytes.push_back((uint8_t)(end - at + 1));
-        bytes.insert(bytes.end(), plain.begin() + (long)at, plain.begin() + (long)end);
-        at = end + 1;
+    // Of another protocol, which differs in any one byte.
+    for (unsigned n = 0; n < 4; n++) {
+        other = question(99);
+        other.magic ^= 1u << 8 * n;
+        memcpy(words.data(), &other, sizeof other);
+        put(bench, frame(0xff800000, words));
     }
-    bytes.push_back(0);
-    put(bench, bytes);
+    // Longer than a frame may be, with a good CRC; the second by as much as the receiver counts, and the frame it would
+    // be then.
+    for (unsigned length : {4 * 71u, 512 + 20u}) {
+        std::vector<uint8_t> plain(length);
+        for (unsigned n = 4; n < length - 4; n++)
+            plain[n] = (uint8_t)(n % 200);
+        for (unsigned head = 0; head < length; head += 512) {
+            plain[head] = length == 284 ? 69 : 3;
+            plain[head + 3] = 0xff;
+            plain[head + 1] = (uint8_t)(0x80 | sequence >> 8);
+            plain[head + 2] = (uint8_t)(ack >> 16);
+        }
+        const uint32_t crc = ferry_frame_crc(0, plain.data(), length - 4);
+        for (unsigned n = 0; n < 4; n++)
+            plain[length - 4 + n] = (uint8_t)(crc >> 8 * n);
+        put(bench, stuffed(plain));
+    }
     require(bench, bench.device_got == got && bench.top.session_open, "a frame that cannot be did something");
     // The question once more, late; a message of a simulator's; then all goes on.
     other = question(1);
@@ -459,6 +466,11 @@ int main(int argc, char **argv)
         {"serial_who_asks_again_is_answered", who_asks_again_is_answered},
         {"serial_a_question_is_asked_once", a_question_is_asked_once},
         {"serial_more_requests_than_places", more_requests_than_places},
+        {"serial_what_begins_without_a_session_is_not_of_the_next", what_begins_without_a_session},
+        {"serial_a_hello_while_another_is_answered", a_hello_while_another_is_answered},
+        {"serial_credit_is_that_of_the_session", credit_is_that_of_the_session},
+        {"serial_a_gap_is_that_of_the_session", a_gap_is_that_of_the_session},
+        {"serial_talk_is_no_progress", talk_is_no_progress},
     };
     unsigned passed = 0, failed = 0;
     for (const Case &test : cases) {
