@@ -25,8 +25,8 @@ struct ferry_gpu;
 struct ferry_gpu_options {
     size_t size;
     const char *firmware_file;   // Flat binary; NULL = the image built with the library.
-    uint32_t engine_timeout;     // Cycles without progress of a job; 0 = 100000.
-    uint32_t completion_timeout; // Cycles a device read waits; 0 = 50000.
+    uint32_t engine_timeout;     // Cycles without progress of a job; 0 = 100000. What the link may take comes on top of
+    uint32_t completion_timeout; // both. Cycles a device read waits; 0 = 50000.
     uint32_t interrupt_count;    // INTERRUPT_COALESCE.count.
     uint32_t interrupt_cycles;   // INTERRUPT_COALESCE.cycles.
     uint32_t tag_limit;          // 0 = all tags.

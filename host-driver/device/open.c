@@ -89,7 +89,8 @@ static int set_up(struct ferry_gpu *gpu, const struct ferry_gpu_options *options
                                                             FERRY_DMA_WATCH, &gpu->fault_log)) != FERRY_OK) {
         return error;
     }
-    // What the link itself may take is no lack of progress.
+    // What the link itself may take is no lack of progress. The device gives a read up an eighth later at most
+    // (ferry_tag_table); only behind that the engine may give up the host.
     const struct ferry_link_operations *link = gpu->link->operations;
     const uint32_t delay = link->delay == NULL ? 0 : link->delay(gpu->link);
     const struct {
@@ -100,7 +101,7 @@ static int set_up(struct ferry_gpu *gpu, const struct ferry_gpu_options *options
              ? options->host_contract
              : FERRY_PUT(FERRY_BAR0_CONTRACT_VERSION_MAJOR, (uint32_t)FERRY_BAR0_CONTRACT_VERSION_MAJOR_RESET)},
         {FERRY_BAR0_ENGINE_TIMEOUT,
-         delay + (options->engine_timeout != 0 ? options->engine_timeout : DEFAULT_ENGINE_TIMEOUT)},
+         delay + delay / 8 + (options->engine_timeout != 0 ? options->engine_timeout : DEFAULT_ENGINE_TIMEOUT)},
         {FERRY_BAR0_COMPLETION_TIMEOUT,
          delay + (options->completion_timeout != 0 ? options->completion_timeout : DEFAULT_COMPLETION_TIMEOUT)},
         {FERRY_BAR0_TAG_LIMIT, options->tag_limit},

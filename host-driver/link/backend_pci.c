@@ -18,6 +18,9 @@
 #define LOOKS_A_QUESTION 8u   // Then, between two looks at the device's time.
 #define PAUSE            20u  // Microseconds between those looks.
 #define RESET_SECONDS    2.0
+// A host may take its time to answer: PCI Express (2.8) strongly recommends not to give it up before 10 ms. That
+// is so many cycles at 125 MHz, which no board's clock is above.
+#define ANSWER_CYCLES 1250000u
 
 /// A page that pump() looks at, and what stood in it the last time.
 struct watch {
@@ -332,6 +335,12 @@ static void close_link(struct ferry_link *link)
     free(pci);
 }
 
+static uint32_t delay(struct ferry_link *link)
+{
+    (void)link;
+    return ANSWER_CYCLES;
+}
+
 static const struct ferry_link_operations operations = {
     .read32 = read32,
     .write32 = write32,
@@ -345,6 +354,7 @@ static const struct ferry_link_operations operations = {
     .cycles = cycles,
     .counts = counts,
     .reset = reset,
+    .delay = delay,
     .silence = silence,
     .describe = describe,
     .close = close_link,

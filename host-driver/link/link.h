@@ -107,8 +107,8 @@ struct ferry_link_operations {
     /// Its registers may go on becoming what they are after power-on behind this call. NULL operation or UNSUPPORTED =
     /// it cannot. Errors: UNSUPPORTED, TIMEOUT, BACKEND.
     int (*reset)(struct ferry_link *link);
-    /// Cycles of the device's that a packet and its answer may wait in a full link: the device's own time-outs have to
-    /// be longer than that. NULL operation = next to none.
+    /// Cycles of the device's that a packet and its answer may wait in a full link, or in a host that takes its time:
+    /// the device's own time-outs have to be longer than that. NULL operation = next to none.
     uint32_t (*delay)(struct ferry_link *link);
     /// The host is about to take memory back that the device may still reach for: what it sends from now on goes
     /// nowhere, until reset(). NULL operation = what is not mapped it does not reach anyway.

@@ -281,6 +281,11 @@ static void close_link(struct ferry_link *link)
     free(link);
 }
 
+static uint32_t delay(struct ferry_link *link)
+{
+    return of(link)->delay;
+}
+
 static const struct ferry_link_operations operations = {
     .read32 = read32,
     .write32 = write32,
@@ -295,6 +300,7 @@ static const struct ferry_link_operations operations = {
     .cycles = cycles,
     .counts = counts,
     .reset = reset,
+    .delay = delay,
     .close = close_link,
 };
 

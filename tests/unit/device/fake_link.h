@@ -42,6 +42,7 @@ struct fake_link {
     unsigned reset_reads, resets;
     bool resetting;
     int map_error;           // What the next mapping ends in.
+    uint32_t delay;          // What the link may take.
     uint64_t pages_unmapped; // That were asked for to be, ever.
     ferry_link_refused_write *refused;
     void *refused_context;

@@ -48,6 +48,24 @@ static int open_wrong(struct fake_link *fake, const struct ferry_gpu_options *op
     return error;
 }
 
+/// The device gives a read up after its time-out and an eighth at most: by then the engine may not have given the host
+/// up.
+static void time_outs_are_longer_than_the_link_takes(void **context)
+{
+    (void)context;
+    bool closed = false;
+    for (const uint32_t *delay = (const uint32_t[]){1, 1250000, INT32_MAX, 0}; *delay != 0; delay++) {
+        struct ferry_gpu *gpu;
+        struct fake_link *fake = fake_link_create(&closed);
+        fake->delay = *delay;
+        assert_int_equal(ferry_gpu_open(&fake->link, NULL, &gpu), FERRY_OK);
+        const uint64_t completion = fake->registers[FERRY_BAR0_COMPLETION_TIMEOUT / 4];
+        assert_true(completion > *delay);
+        assert_true(fake->registers[FERRY_BAR0_ENGINE_TIMEOUT / 4] > completion + completion / 8);
+        ferry_gpu_close(gpu);
+    }
+}
+
 static void another_contract_is_refused_by_name(void **context)
 {
     (void)context;
@@ -470,6 +488,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(open_loads_the_image_and_reports_sizes),
+        cmocka_unit_test(time_outs_are_longer_than_the_link_takes),
         cmocka_unit_test(another_contract_is_refused_by_name),
         cmocka_unit_test(a_newer_minor_version_is_taken),
         cmocka_unit_test(the_device_says_for_which_board_it_is),

@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/wait.h>
 
+#include "device/device.h"
 #include "pci_fixture.h"
 
 static void refused(const char *address, int error, const char *words)
@@ -32,6 +33,18 @@ static void functions_are_found_by_address_and_by_id(void **state)
     tree_text("sys/bus/pci/devices/0000:00:02.0/vendor", "0x8086\n");
     tree_text("sys/bus/pci/devices/0000:00:02.0/device", "0x1234\n");
     link = open_good();
+    link->operations->close(link);
+}
+
+/// PCI Express (2.8) strongly recommends that a requester waits 10 ms at least; boards' clocks have 125 MHz at most.
+/// And what it gives up is given up before who waits for it gives up the device.
+static void a_host_has_ten_milliseconds_to_answer(void **state)
+{
+    (void)state;
+    struct ferry_link *link = open_good();
+    const uint32_t delay = link->operations->delay == NULL ? 0 : link->operations->delay(link);
+    assert_true(delay >= 125000 * 10);
+    assert_true(delay + delay / 8 < FERRY_GPU_DEFAULT_TIMEOUT);
     link->operations->close(link);
 }
 
@@ -276,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(functions_are_found_by_address_and_by_id),
+        CASE(a_host_has_ten_milliseconds_to_answer),
         CASE(what_is_not_there_is_told),
         CASE(who_has_it_decides_the_way),
         CASE(a_second_host_is_told_who_is_the_first),
