@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the credits that the link block shows to the three levels that the device waits for. What it shows is behind what
-// it was given by some clocks, and "infinite" is told as a 0 that stands there before anything was sent. So a kind with
-// many credits goes on as it likes, and one with few sends a packet and waits until that is accounted for: at 64 beats a
-// packet nothing is lost by it, since a link of one lane takes longer for one of the largest.
+// it was given by some clocks, and "infinite" is told as a 0 that always stands there: a 0 beside any other number is none.
+// (The first number may be such a 0: the block answers configuration requests by itself, with the one credit that there may
+// be.) So a kind with many credits goes on as it likes, and one with few sends a packet and waits until that is accounted for:
+// at 64 beats a packet nothing is lost by it, since a link of one lane takes longer for one of the largest.
 `default_nettype none
 
 module ferry_slot_credits (
@@ -74,12 +75,12 @@ module ferry_slot_credits (
             else if (late[i])
                 late_reg[6*i +: 6] <= late_reg[6*i +: 6] - 6'd1;
         end
-        if (!begun) begin
+        if (!begun)
             begun_reg <= begun_reg + 4'd1;
-            for (i = 0; i < 3; i = i + 1) begin
-                endless_headers_reg[i] <= headers[8*i +: 8] == 8'd0;
-                endless_data_reg[i] <= data[12*i +: 12] == 12'd0;
-            end
+        // The first clocks behind a reset say nothing.
+        for (i = 0; i < 3; i = i + 1) begin
+            endless_headers_reg[i] <= !begun_reg[3] || (endless_headers_reg[i] && headers[8*i +: 8] == 8'd0);
+            endless_data_reg[i] <= !begun_reg[3] || (endless_data_reg[i] && data[12*i +: 12] == 12'd0);
         end
         if (rst) begin
             begun_reg <= 4'd0;
@@ -90,6 +91,29 @@ module ferry_slot_credits (
     end
 
     wire unused = &{1'b0, packet_kind[7], packet_kind[5], packet_kind[0]};
+
+`ifdef FORMAL
+    // Who has shown credits of a kind, and then none, gets no packet of that kind. Who never has shown any has them without end.
+    reg past_valid = 1'b0;
+    always @(posedge clk) past_valid <= 1'b1;
+    always @(*) if (!past_valid) assume (rst);
+
+    reg  [5:0] some = 6'd0;
+    reg  [5:0] gone = 6'd0;
+    wire [5:0] none = {data[35:24] == 12'd0, data[23:12] == 12'd0, data[11:0] == 12'd0, headers[23:16] == 8'd0, headers[15:8] == 8'd0,
+        headers[7:0] == 8'd0};
+    always @(posedge clk) begin
+        some <= rst || !begun_reg[3] ? 6'd0 : some | ~none;
+        gone <= rst ? 6'd0 : some & none;
+        cover (past_valid && begun && gone != 6'd0 && {completion_ok, request_ok, posted_ok} == 3'b011);
+        cover (past_valid && begun && some == 6'd0 && {completion_ok, request_ok, posted_ok} == 3'b111);
+    end
+    always @(*) if (past_valid) begin
+        assert (({completion_ok, request_ok, posted_ok} & (gone[5:3] | gone[2:0])) == 3'd0);
+        if (begun_reg != 4'd0)
+            assert (some == ~{endless_data_reg, endless_headers_reg});
+    end
+`endif
 endmodule
 
 `default_nettype wire

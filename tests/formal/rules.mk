@@ -64,12 +64,14 @@ FORMAL_UPDATE_PORTS := update_ports 10,12:bounded "" rtl/fabric/ferry_fifo.v rtl
 # Between a hard link block and the device, ten clocks: both ways two packets and more. Another mirror, which does what it likes.
 FORMAL_SLOT := slot_streams 10,10:bounded "" -Irtl/slot tests/formal/any_slot_mirror.v rtl/slot/ferry_slot_credits.v \
 	rtl/slot/ferry_slot.v -- tests/formal/slot_streams.v
+# Which of the block's credits have no end. Covers lie behind the clocks that it waits for at first.
+FORMAL_SLOT_CREDITS := ferry_slot_credits 3,20 "" rtl/slot/ferry_slot_credits.v
 # The aperture table, with four pages.
 FORMAL_APERTURE := ferry_aperture_table 3,14 "-set PAGES 4" tests/formal/any_arbiter.v rtl/mmu/ferry_aperture_table.v
 
 FORMAL_FABRIC := RECTANGLE RECTANGLE_SIDE SKID FIFO BLOCK_FIFO ARBITER CUTTER JOIN RANGE READ WRITE DATA BAD_WORDS IN_TURN QUEUE RETIRE \
 	STOPPED_ENGINE LOOK_UPS_END REALIGNER READ_MUX WRITE_MUX WRITE_ORDER WINDOW VIEW LOST_WINDOW APERTURE LIST_READS LOST_READS \
-	THERE_AND_BACK UPDATE_PORTS SLOT PAGE_TABLES
+	THERE_AND_BACK UPDATE_PORTS SLOT SLOT_CREDITS PAGE_TABLES
 # What `make test` proves too, a minute of processor time in all, which it holds; other rooms add theirs. Only `make formal` proves
 # those that take longest: the write mux (half a minute), the walk over a rectangle, the generator as a whole, the job queue,
 # retirement, the page-table unit, the division of ferry_view_place, and the bounded ones.
