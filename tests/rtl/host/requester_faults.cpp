@@ -158,9 +158,32 @@ static void unexpected(Bench &b)
     EXPECT(b, "unexpected", b.counts.unexpected, expected);
 }
 
+// More data than was asked for, though the byte count is right: none of it is anybody's.
+static void answer_too_long(Bench &b)
+{
+    b.configure(256, 512, 64);
+    Work work;
+    b.answer = false;
+    AxiRead &r = work.read(b, 0x123000, 16);
+    b.run(60);
+    EXPECT(b, "waiting", b.reads.size(), 1);
+    const uint32_t tag = b.reads.empty() ? 0 : b.reads[0].tag, id = uint32_t(b.device_id) << 16;
+    for (unsigned words = 34, n = 1; words <= 64; words += 30, n++) {
+        Packet packet = {0x4a000000u | words, 0x01000000u | 128, id | tag << 8};
+        for (unsigned i = 0; i < words; i++)
+            packet.push_back(0xbadbad00 + i);
+        b.send(packet);
+        b.settle_quietly();
+        EXPECT(b, "unexpected", b.counts.unexpected, n);
+        EXPECT(b, "read data", b.r_beats, 0);
+    }
+    b.answer = true;
+    b.settle();
+    check_data(b, r);
+}
+
 const Case requester_fault_cases[] = {
-    {"read_faults", read_faults},
-    {"timeout_limits", timeout_limits},
-    {"unexpected", unexpected},
+    {"read_faults", read_faults}, {"timeout_limits", timeout_limits},
+    {"unexpected", unexpected},   {"answer_too_long", answer_too_long},
     {nullptr, nullptr},
 };
