@@ -153,6 +153,35 @@ std::string tags_of_bursts(uint64_t seed)
     return "";
 }
 
+// Host memory on both sides of 4 GiB, in places whose upper word is all ones but for one half: only behind all of them
+// there are no addresses.
+std::string across_4_gib(uint64_t seed)
+{
+    for (uint32_t high : {0x00001234u, 0xffff1234u, 0x1234ffffu, 0x7fffffffu, 0xfffffffeu}) {
+        const uint64_t edge = ((uint64_t)high + 1) << 32;
+        Machine machine(seed, LOCAL_BYTES, edge - 65536, HOST_BYTES);
+        Reference reference(machine);
+        // The fourth goes across, once to the host and once from it.
+        for (unsigned n = 0; n < 14; n++) {
+            const uint64_t host = edge - 8192 + 16384 * (n % 7) - 3 * 16384 + machine.random.below(4096);
+            const uint64_t local = 100000 + 16384 * n;
+            const bool from_host = n % 2 == 0;
+            Job job;
+            job.source_kind = from_host ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL;
+            job.destination_kind = from_host ? FERRY_ADDRESS_KIND_LOCAL : FERRY_ADDRESS_KIND_SYSTEM;
+            job.source = from_host ? host : local;
+            job.destination = from_host ? local : host;
+            job.length = 12000;
+            machine.submit(job);
+            reference.apply(job);
+        }
+        std::string wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return "below " + std::to_string(edge) + ": " + wrong;
+    }
+    return "";
+}
+
 // Two bursts of a job are refused by memory: the first is told of, with all before it written. Of a job that goes from
 // its end on, nothing is said of what was written.
 std::string write_errors_in_turn(uint64_t seed)
@@ -333,6 +362,7 @@ const std::vector<Test> LIMIT_TESTS = {
     {"changes_of_the_table_over_its_end", changes_over_the_end},
     {"limits_behind_all_addresses", limits_behind_all_addresses},
     {"tags_of_host_bursts", tags_of_bursts},
+    {"across_4_gib", across_4_gib},
     {"write_errors_in_turn", write_errors_in_turn},
     {"refused_addresses_in_a_row", refused_in_a_row},
     {"a_refused_burst_before_a_bad_word", refused_burst_and_bad_word},
