@@ -76,6 +76,34 @@ static void a_device_whose_addresses_another_ones_update_changes_goes_at_once(vo
     }
 }
 
+// A mapping that waits is cut, and what is left on both sides has never been there when its allocation leaves: nothing
+// is written for it, then or before it is shown where it is the next time.
+static void what_is_left_of_a_mapping_that_was_never_there_goes_without_a_word(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE old = content(b.world, 40, 3), next = world_create(b.world, PAGES(40), CPU);
+    world_write(b.world, next, 4);
+    hold(&b);
+    struct ferry_vidmm_update change = mapping(b.x, 40, old, 0);
+    update(b.world, b.slow, &change, 1);
+    change = (struct ferry_vidmm_update){.kind = FERRY_VIDMM_UNMAP, .address = b.x + PAGES(18), .bytes = PAGES(1)};
+    update(b.world, b.slow, &change, 1);
+    turns(b.world, 20);
+    uint64_t queued = b.world->manager->sched.queued;
+    assert_int_equal(world_evict(b.world, old), FERRY_OK);
+    world_require(b.world, next);
+    // Out, in, and what came in gives its pages back.
+    assert_int_equal(b.world->manager->sched.queued, queued + 3);
+    assert_false(is_over(b.world, b.slow, b.held));
+    assert_int_equal(ferry_vidmm_destroy_allocation(b.world->manager, next), FERRY_OK);
+    world_require(b.world, old);
+    slow_reads(&b, old, b.x + PAGES(17), world_word(3, PAGES(17) / 4));
+    slow_reads(&b, old, b.x + PAGES(19), world_word(3, PAGES(19) / 4));
+    slow_reads(&b, old, b.x + PAGES(39), world_word(3, PAGES(39) / 4));
+    world_close(b.world);
+}
+
 static int nothing_comes(void *context)
 {
     (void)context;
@@ -192,6 +220,7 @@ static void what_has_had_its_turn_is_over_before_it_is_destroyed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_left_of_a_mapping_that_was_never_there_goes_without_a_word),
         cmocka_unit_test(what_an_update_unmaps_is_destroyed_at_once),
         cmocka_unit_test(what_an_update_maps_is_destroyed_at_once),
         cmocka_unit_test(a_device_whose_addresses_another_ones_update_changes_goes_at_once),

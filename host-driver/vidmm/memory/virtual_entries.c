@@ -223,7 +223,6 @@ void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm
     bool large = false, scattered = ferry_vm_virtual_scattered(memory, allocation);
     ferry_vm_virtual_behind(memory, ferry_vm_virtual_of(allocation), range->after_node, range->after);
     range->shown_first = memory->sched->queued + 1;
-    range->cut = false;
     for (uint64_t at = range->first; at < end; at += piece.pages) {
         ferry_vm_address_piece(addresses, at, end, place + at, scattered, &piece);
         DXGK_PTE entry = ferry_vm_virtual_page_pte(memory, allocation, range, &piece, place + at);
@@ -250,7 +249,9 @@ void ferry_vm_virtual_hide_range(struct ferry_vm_memory *memory, struct ferry_vm
     struct ferry_vm_span reads = ferry_vm_virtual_place(memory, allocation, page);
     struct ferry_vm_piece piece;
     bool scattered = ferry_vm_virtual_scattered(memory, allocation);
-    bool never_shown = !range->cut && ferry_vm_called_off(memory->sched, range->shown_first, range->shown);
+    // Of what is left of one, too: its smaller pages beside the hole stand behind the same job, and are called off
+    // whenever those are.
+    bool never_shown = ferry_vm_called_off(memory->sched, range->shown_first, range->shown);
     for (uint64_t at = range->first; at < end; at += piece.pages) {
         ferry_vm_address_piece(addresses, at, end, place + at, scattered, &piece);
         if (never_shown) {

@@ -302,8 +302,7 @@ static bool make(struct ferry_vm_batch *batch, const struct ferry_vm_part *part,
                                      .after_node = kept ? kept->after_node : 0,
                                      .after = kept ? kept->after : 0,
                                      .shown_first = kept ? kept->shown_first : 0,
-                                     .shown = kept ? kept->shown : 0,
-                                     .cut = kept != NULL};
+                                     .shown = kept ? kept->shown : 0};
     batch->made[batch->made_count++] = (struct ferry_vm_made){range, kept != NULL};
     return true;
 }

@@ -41,8 +41,7 @@ struct ferry_vm_range {
     // What shows it waits for this job of that node: the mapping is not there for what stands before it. For the owner.
     uint32_t after_node;
     uint64_t after;
-    uint64_t shown_first, shown;                       // operations that show it, the newest there are
-    bool cut;                                          // what is left of one: those are about more than it
+    uint64_t shown_first, shown;                       // operations that show it, or what it is left of
     struct ferry_vm_range *left, *right;               // tree
     uint32_t rank;                                     // of the tree: a node's is above its children's
     struct ferry_vm_range *of_owner, *of_owner_before; // the owner's next, and the one before
