@@ -3,6 +3,7 @@
 // when it has one again. In driver model 2 of both miniports.
 #include "discards.h"
 #include "updates.h"
+#include "vidmm/api/call.h"
 
 struct renamed {
     struct world *world;
@@ -121,12 +122,54 @@ static void an_address_for_each_instance_is_of_all_of_it_and_one(void **state)
     world_close(r.world);
 }
 
+// Each instance has a range of its own, and what is queued for it is known to be for this one: it stays behind nothing
+// that another one's range waits for.
+static void what_shows_an_instance_is_queued_for_that_one(void **state)
+{
+    (void)state;
+    struct renamed r = begin_renamed();
+    struct ferry_vidmm_virtual range = {
+        .size = sizeof(range), .address = MAPPED, .bytes = PAGES(4), .each_instance = true};
+    assert_int_equal(ferry_vidmm_map_virtual(r.world->manager, r.world->device, r.allocation, 0, false, &range),
+                     FERRY_OK);
+    turns(r.world, 20);
+    r.world->knobs->delay = 1;
+    r.world->knobs->hold_paging = true;
+    r.world->knobs->hold_turns = UINT32_MAX;
+    hold(r.world);
+    const struct ferry_vm_sched *sched = &r.world->manager->sched;
+    const struct ferry_vm_allocation *before =
+        ferry_vm_handle_find(&r.world->manager->core.handles, FERRY_VM_ALLOCATION, r.allocation);
+    const uint32_t first = before->subject.instance;
+    world_gpu_name(r.world, r.world->context, r.allocation, false);
+    discard(r.world, r.allocation, 2);
+    assert_int_equal(world_resident(r.world, &r.allocation, 1), FERRY_PENDING);
+    const struct ferry_vm_allocation *now =
+        ferry_vm_handle_find(&r.world->manager->core.handles, FERRY_VM_ALLOCATION, r.allocation);
+    assert_int_not_equal(now->subject.instance, first);
+    unsigned found = 0;
+    for (uint64_t number = sched->done + 1; number <= sched->queued; number++) {
+        const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+        if (!ferry_vm_is_about_addresses(operation))
+            continue;
+        found++;
+        assert_int_equal(operation->allocation, r.allocation);
+        assert_int_equal(operation->instance, now->subject.instance);
+    }
+    assert_int_not_equal(found, 0);
+    r.world->knobs->hold_paging = false;
+    r.world->knobs->hold_node = 0;
+    turns(r.world, 50);
+    world_close(r.world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_has_one_instance_again_is_mapped_again),
         cmocka_unit_test(what_no_other_instance_could_be_made_of_is_mapped),
         cmocka_unit_test(an_address_for_each_instance_is_of_all_of_it_and_one),
+        cmocka_unit_test(what_shows_an_instance_is_queued_for_that_one),
     };
     return WORLD_RUN(tests);
 }

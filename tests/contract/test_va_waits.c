@@ -2,6 +2,7 @@
 // Who waits for updates of GPU virtual addresses, and whom what they change waits for besides, in driver model 2 of
 // both miniports.
 #include "beside.h"
+#include "vidmm/api/call.h"
 
 // Two queues' updates map it, and both jobs are over: the entries of the first one are written behind those of the
 // second, which have nothing to wait for. A job elsewhere waits for both.
@@ -65,11 +66,74 @@ static void what_is_unmapped_is_there_for_who_names_it_on_the_same_node(void **s
     world_close(b.world);
 }
 
+static bool is_pending(const struct beside *b, D3DKMT_HANDLE device)
+{
+    const struct ferry_vm_device *found =
+        ferry_vm_handle_find(&b->world->manager->core.handles, FERRY_VM_DEVICE, device);
+    return ferry_vm_device_pending(found, UINT64_MAX) != 0;
+}
+
+// Of two devices of one program each waits for what is queued for its own allocations' addresses, which are the
+// program's.
+static void what_is_mapped_is_pending_for_its_own_device(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    const D3DKMT_HANDLE devices[2] = {b.world->device, 0}, queue = b.world->queue;
+    D3DKMT_HANDLE second, allocations[2] = {content(b.world, 4, 3)};
+    assert_int_equal(ferry_vidmm_create_device(b.world->manager, &second), FERRY_OK);
+    b.world->device = second;
+    assert_int_equal(ferry_vidmm_create_paging_queue(b.world->manager, second, 0, &b.world->queue), FERRY_OK);
+    allocations[1] = content(b.world, 4, 4);
+    turns(b.world, 20);
+    for (unsigned own = 0; own < 2; own++) {
+        b.world->device = own ? second : devices[0];
+        b.world->knobs->hold_paging = true;
+        map(b.world, allocations[own], BASE + 0x200000 + PAGES(16 * own), 4);
+        turns(b.world, 20);
+        assert_int_equal(is_pending(&b, devices[0]), !own);
+        assert_int_equal(is_pending(&b, second), own);
+        b.world->knobs->hold_paging = false;
+        turns(b.world, 20);
+        assert_false(is_pending(&b, devices[0]) || is_pending(&b, second));
+    }
+    b.world->device = devices[0];
+    b.world->queue = queue;
+    assert_int_equal(ferry_vidmm_destroy_device(b.world->manager, second), FERRY_OK);
+    world_close(b.world);
+}
+
+// It is so for jobs that name it, which may reach it by these addresses; and not for others.
+static void what_is_unmapped_by_a_call_is_there_for_jobs_that_name_it(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE wanted = content(b.world, 4, 3), stranger = content(b.world, 4, 4);
+    uint64_t at = map(b.world, wanted, BASE + 0x200000, 4), beside = map(b.world, stranger, BASE + 0x210000, 4);
+    turns(b.world, 20);
+    hold_copy(&b, wanted, at + PAGES(2));
+    uint64_t told = world_statistics(b.world).operations[DXGK_OPERATION_FLUSH_TLB];
+    assert_int_equal(ferry_vidmm_free_virtual(b.world->manager, b.world->device, at, PAGES(4)), FERRY_OK);
+    turns(b.world, 50);
+    assert_int_equal(world_statistics(b.world).operations[DXGK_OPERATION_FLUSH_TLB], told);
+    assert_int_equal(ferry_vidmm_free_virtual(b.world->manager, b.world->device, beside, PAGES(4)), FERRY_OK);
+    turns(b.world, 50);
+    assert_int_equal(world_statistics(b.world).operations[DXGK_OPERATION_FLUSH_TLB], told + 1);
+    assert_false(is_over(b.world, b.slow, b.held));
+    finish(&b);
+    assert_int_equal(word_of(b.world, b.result, 0), world_word(3, PAGES(2) / 4));
+    turns(b.world, 50);
+    assert_true(world_statistics(b.world).operations[DXGK_OPERATION_FLUSH_TLB] > told + 1);
+    world_close(b.world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_two_updates_map_is_there_for_a_job_elsewhere),
         cmocka_unit_test(what_is_unmapped_is_there_for_who_names_it_on_the_same_node),
+        cmocka_unit_test(what_is_mapped_is_pending_for_its_own_device),
+        cmocka_unit_test(what_is_unmapped_by_a_call_is_there_for_jobs_that_name_it),
     };
     return WORLD_RUN(tests);
 }
