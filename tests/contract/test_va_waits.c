@@ -127,6 +127,58 @@ static void what_is_unmapped_by_a_call_is_there_for_jobs_that_name_it(void **sta
     world_close(b.world);
 }
 
+// The index of operations knows of each whether it waits: that is what those behind it are told. Returns how many do
+// not.
+static unsigned built_by_the_index(struct ferry_vm_sched *sched)
+{
+    unsigned count = 0;
+    for (uint64_t number = sched->done + 1; number <= sched->queued; number++) {
+        const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+        if (operation->state == FERRY_VM_OVER)
+            continue;
+        for (uint64_t kind = 0; kind < FERRY_VM_TREES; kind++) {
+            uint64_t name = number * FERRY_VM_TREES + kind;
+            const struct ferry_vm_indexed *node = &sched->indexed[name % (sched->capacity * FERRY_VM_TREES)];
+            if (node->domain == 0)
+                continue;
+            bool waits = operation->state == FERRY_VM_WAITING;
+            assert_int_equal(node->buffer == UINT64_MAX, waits);
+            assert_true(!waits || node->waiting_from <= number);
+        }
+        count += operation->state != FERRY_VM_WAITING;
+    }
+    return count;
+}
+
+// What is with the device and what is in the open buffer goes again behind a reset, and others stay behind it then.
+static void what_is_built_again_keeps_those_behind_it_again(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    struct ferry_vm_sched *sched = &b.world->manager->sched;
+    D3DKMT_HANDLE wanted = content(b.world, 4, 3);
+    turns(b.world, 20);
+    b.world->knobs->hold_paging = true;
+    for (unsigned i = 0; i < 8; i++)
+        map(b.world, wanted, BASE + 0x200000 + PAGES(16 * i), 4);
+    assert_in_range(built_by_the_index(sched), 2, 100);
+    ferry_vm_take_lock(b.world->manager);
+    ferry_vm_rebuild(sched);
+    assert_int_equal(built_by_the_index(sched), 0);
+    assert_true(sched->queued - sched->done >= 8);
+    ferry_vm_give_lock(b.world->manager);
+    b.world->knobs->hold_paging = false;
+    turns(b.world, 20);
+    assert_int_equal(sched->done, sched->queued);
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t fence = copy(b.world, b.quick, (const D3DKMT_HANDLE[2]){b.other, wanted}, b.at_other,
+                              BASE + 0x200000 + PAGES(16 * i + i % 4), 64);
+        assert_int_equal(ferry_vidmm_wait(b.world->manager, b.quick, fence), FERRY_OK);
+        assert_int_equal(word_of(b.world, b.other, 0), world_word(3, PAGES(i % 4) / 4));
+    }
+    world_close(b.world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +186,7 @@ int main(void)
         cmocka_unit_test(what_is_unmapped_is_there_for_who_names_it_on_the_same_node),
         cmocka_unit_test(what_is_mapped_is_pending_for_its_own_device),
         cmocka_unit_test(what_is_unmapped_by_a_call_is_there_for_jobs_that_name_it),
+        cmocka_unit_test(what_is_built_again_keeps_those_behind_it_again),
     };
     return WORLD_RUN(tests);
 }
