@@ -11,17 +11,6 @@ bool ferry_vm_operation_over(const struct ferry_vm_sched *sched, uint64_t number
     return number <= sched->done || ferry_vm_operation_at(sched, number)->state == FERRY_VM_OVER;
 }
 
-bool ferry_vm_is_about_addresses(const struct ferry_vm_operation *operation)
-{
-    return !operation->nothing && (operation->argument.Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE ||
-                                   operation->argument.Operation == DXGK_OPERATION_FLUSH_TLB);
-}
-
-bool ferry_vm_shares_its_buffer(const struct ferry_vm_operation *operation)
-{
-    return ferry_vm_is_about_addresses(operation) && !operation->alone;
-}
-
 uint64_t ferry_vm_device_pending(const struct ferry_vm_device *device, uint64_t upto)
 {
     return device->first_operation <= upto ? device->first_operation : 0;

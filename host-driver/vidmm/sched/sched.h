@@ -308,6 +308,20 @@ static inline struct ferry_vm_operation *ferry_vm_operation_at(const struct ferr
     return &sched->operations[number % sched->capacity];
 }
 
+/// It writes page tables of GPU virtual addresses, or has them forgotten.
+static inline bool ferry_vm_is_about_addresses(const struct ferry_vm_operation *operation)
+{
+    return !operation->nothing && (operation->argument.Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE ||
+                                   operation->argument.Operation == DXGK_OPERATION_FLUSH_TLB);
+}
+
+/// What changes tables may have others behind it in its buffer: where it faults they are not executed, and all of them
+/// go again in their order. Not what goes alone.
+static inline bool ferry_vm_shares_its_buffer(const struct ferry_vm_operation *operation)
+{
+    return ferry_vm_is_about_addresses(operation) && !operation->alone;
+}
+
 // ---- paging_index.c ----
 /// From now on, and until it leaves, the operation is found by what it reads, writes and is about. No memory is needed.
 void ferry_vm_index_enter(struct ferry_vm_sched *sched, uint64_t number);
@@ -326,11 +340,6 @@ uint64_t ferry_vm_index_find(struct ferry_vm_sched *sched, uint64_t number, bool
 /// What is left in the line is given up.
 void ferry_vm_line_free(struct ferry_vm_sched *sched);
 bool ferry_vm_operation_over(const struct ferry_vm_sched *sched, uint64_t number);
-/// It writes page tables of GPU virtual addresses, or has them forgotten.
-bool ferry_vm_is_about_addresses(const struct ferry_vm_operation *operation);
-/// What changes tables may have others behind it in its buffer: where it faults they are not executed, and all of them
-/// go again in their order. Not what goes alone.
-bool ferry_vm_shares_its_buffer(const struct ferry_vm_operation *operation);
 /// The oldest operation of the device, up to this number, that is not over; 0 when there is none. Those of updates of
 /// addresses do not count: they may wait for a job for as long as that takes.
 uint64_t ferry_vm_device_pending(const struct ferry_vm_device *device, uint64_t upto);

@@ -28,12 +28,6 @@ static uint64_t pick(uint64_t below)
 static bool in[2 * MOST + 1], asked[2 * MOST + 1];
 static uint64_t wanted; // the one that is_it says yes to; 0 = none
 
-// paging_line.c knows by what the operation is.
-bool ferry_vm_shares_its_buffer(const struct ferry_vm_operation *operation)
-{
-    return operation->bytes != 0 && !operation->alone;
-}
-
 static bool is_it(struct ferry_vm_sched *sched, uint64_t other, uint64_t number)
 {
     (void)sched;
@@ -102,7 +96,7 @@ static void any(struct ferry_vm_operation *operation, const struct ferry_vm_subj
     operation->allocation = (D3DKMT_HANDLE)pick(40);
     operation->instance = (uint32_t)pick(3);
     operation->late = operation->subject && pick(4) == 0 ? 1 + pick(3) : 0;
-    operation->bytes = pick(4);
+    operation->argument.Operation = pick(4) ? DXGK_OPERATION_UPDATE_PAGE_TABLE : DXGK_OPERATION_FILL;
     if (pick(2))
         range(&operation->first_address, &operation->end_address);
 }
@@ -234,7 +228,7 @@ static void what_is_alike_is_not_walked(void **state)
         operation->subject = &subject;
         operation->reads = (struct ferry_vm_span){1, 0, 16};
         operation->writes = (struct ferry_vm_span){2, number, number + 1};
-        operation->bytes = 1;
+        operation->argument.Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE;
         ferry_vm_index_enter(&sched, number);
     }
     for (uint64_t number = 1; number <= COUNT; number += OFTEN) {
