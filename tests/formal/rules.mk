@@ -24,8 +24,8 @@ FORMAL_QUEUE := ferry_job_queue 3 "-set LG_JOBS 2 -set LG_URGENT 1 -set LG_TURNS
 FORMAL_RETIRE := ferry_retire 3,12 "-set LG_TURNS 3 -set LG_WRITES 2" -DFORMAL_INSIDE rtl/fabric/ferry_fifo.v rtl/engine/ferry_retire.v
 # The engine as a whole: what it asks for when it is stopped.
 FORMAL_STOPPED_ENGINE := ferry_engine 2,14 "-set LG_JOBS 2 -set LG_READS 2 -set LG_WRITES 2 -set LG_DATA 8" -DFORMAL_PORTS \
-	rtl/fabric/ferry_choice.v rtl/fabric/ferry_fifo.v rtl/fabric/ferry_skid_buffer.v rtl/fabric/ferry_arbiter.v rtl/fabric/ferry_burst_cutter.v \
-	rtl/mmu/ferry_access_check.v rtl/mmu/ferry_limits.v \
+	rtl/fabric/ferry_choice.v rtl/fabric/ferry_fifo.v rtl/fabric/ferry_skid_buffer.v rtl/fabric/ferry_arbiter.v \
+	rtl/fabric/ferry_burst_cutter.v rtl/mmu/ferry_access_check.v rtl/mmu/ferry_limits.v \
 	$(filter-out %/ferry_engine.v %/ferry_rectangle.v %/ferry_rectangle_side.v %/ferry_swizzle.v,$(wildcard rtl/engine/ferry_*.v)) -- \
 	-Irtl/engine rtl/engine/ferry_engine.v
 # Bounded: a job is taken, looks up its pages, is thrown away and gone; that memory is trusted again takes as long.
