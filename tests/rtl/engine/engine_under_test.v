@@ -104,6 +104,8 @@ module engine_under_test #(
     // In this cycle a table is read; a request was not known.
     output wire        table_read,
     output wire        table_missed,
+    // Two addresses of reads stand in front of video memory, one behind the other.
+    output wire        two_addresses,
     // A look at the table from outside: an entry, in the next cycle.
     input  wire        window_lookup_valid,
     output wire        window_lookup_ready,
@@ -314,6 +316,8 @@ module engine_under_test #(
     assign aborted_packet_offset = aborted_job[`FERRY_ABORTED_JOB_PACKET_OFFSET_RANGE];
     assign aborted_left = aborted_job[`FERRY_ABORTED_JOB_LEFT_RANGE];
     assign aborted_place = aborted_job[`FERRY_ABORTED_JOB_PLACE_RANGE];
+
+    assign two_addresses = engine.read_side.local_valid_reg && !engine.read_side.local_free;
 
     // ---- Units ----
     ferry_engine #(

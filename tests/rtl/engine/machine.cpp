@@ -9,13 +9,21 @@ static uint64_t garbage(uint64_t address)
 
 void Machine::port_inputs(unsigned port, Memory &memory)
 {
-    bool ar = ready() && !(memory.dead & Memory::AR), aw = ready() && !(memory.dead & Memory::AW);
-    bool w = ready() && !(memory.dead & Memory::W);
+    for (Stops &stops : memory.stops) {
+        if (stops.most_stopped == 0) {
+            stops.stopped = false;
+        } else if (cycle >= stops.until) {
+            stops.stopped = !stops.stopped;
+            stops.until = cycle + 1 + random.below(stops.stopped ? stops.most_stopped : stops.most_going);
+        }
+    }
+    bool ar = ready() && memory.works(Memory::AR), aw = ready() && memory.works(Memory::AW);
+    bool w = ready() && memory.works(Memory::W);
     // Valid is held once raised.
     bool r = !memory.reads.empty() && memory.reads.front().ready_at <= cycle &&
-             (r_chosen[port] || (ready() && !(memory.dead & Memory::R)));
+             (r_chosen[port] || (ready() && memory.works(Memory::R)));
     bool b = !memory.responses.empty() && memory.responses.front().first <= cycle &&
-             (b_chosen[port] || (ready() && !(memory.dead & Memory::B)));
+             (b_chosen[port] || (ready() && memory.works(Memory::B)));
     r_chosen[port] = r;
     b_chosen[port] = b;
     uint64_t data = 0;

@@ -58,6 +58,13 @@ struct Timing {
     unsigned stall_percent = 0;
 };
 
+// A channel that stops by itself: for up to so many cycles at a time (0: never), after up to so many of going on.
+struct Stops {
+    unsigned most_stopped = 0, most_going = 1;
+    bool stopped = false;
+    uint64_t until = 0;
+};
+
 // One AXI4 slave with memory [base, base + bytes.size()). Reads outside give an error, so do the chosen beats.
 struct Memory {
     uint64_t base = 0;
@@ -69,6 +76,7 @@ struct Memory {
     // Channels that neither take nor give anything.
     enum : unsigned { AR = 1, R = 2, AW = 4, W = 8, B = 16, ALL = 31 };
     unsigned dead = 0;
+    Stops stops[5]; // In the order of these bits.
 
     struct Read {
         uint64_t address;
@@ -96,6 +104,13 @@ struct Memory {
     unsigned waiting = 0, most_waiting = 0;
     uint64_t read_bursts = 0, read_beats = 0, write_bursts = 0, write_beats = 0;
 
+    bool works(unsigned channel) const
+    {
+        for (unsigned i = 0; i < 5; i++)
+            if (channel >> i & 1 && stops[i].stopped)
+                return false;
+        return !(dead & channel);
+    }
     bool has(uint64_t address) const { return address >= base && address - base + 8 <= bytes.size(); }
     uint64_t word(uint64_t address) const
     {

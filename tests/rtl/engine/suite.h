@@ -27,6 +27,7 @@ extern const std::vector<Test> PREEMPT_TESTS;
 extern const std::vector<Test> CUT_TESTS;
 extern const std::vector<Test> VIRTUAL_TESTS;
 extern const std::vector<Test> ENTRY_TESTS;
+extern const std::vector<Test> STORM_TESTS;
 
 // What the engine tells: `position` is the low half of the address as the job has it, or the offset in a list's pages.
 struct Fault {
