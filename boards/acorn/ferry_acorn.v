@@ -28,6 +28,7 @@ module ferry_acorn #(
     wire [7:0]  tx_keep, rx_keep, ph, nph, cplh, bus;
     wire        tx_last, tx_valid, tx_ready, rx_last, rx_valid, rx_ready, np_ok;
     wire [2:0]  fc_sel, number;
+    wire [21:0] rx_user;
     wire [11:0] pd, cpld;
     wire [9:0]  manage_word;
     wire        manage_read, manage_done, function_reset, msi_enable, turnoff, busy;
@@ -52,7 +53,7 @@ module ferry_acorn #(
         // A packet is sent when the block has all of it: the device may pause within one. Its own answers go first.
         .s_axis_tx_tvalid(tx_valid), .s_axis_tx_tuser(4'd0), .tx_cfg_gnt(1'b1),
         .m_axis_rx_tdata(rx_data), .m_axis_rx_tkeep(rx_keep), .m_axis_rx_tlast(rx_last), .m_axis_rx_tvalid(rx_valid),
-        .m_axis_rx_tready(rx_ready), .rx_np_ok(np_ok), .rx_np_req(1'b1), .fc_sel(fc_sel), .fc_ph(ph), .fc_pd(pd),
+        .m_axis_rx_tready(rx_ready), .m_axis_rx_tuser(rx_user), .rx_np_ok(np_ok), .rx_np_req(1'b1), .fc_sel(fc_sel), .fc_ph(ph), .fc_pd(pd),
         .fc_nph(nph), .fc_cplh(cplh), .fc_cpld(cpld),
         .cfg_mgmt_do(manage_data), .cfg_mgmt_rd_wr_done(manage_done), .cfg_mgmt_di(32'd0), .cfg_mgmt_byte_en(4'd0),
         .cfg_mgmt_dwaddr(manage_word), .cfg_mgmt_wr_en(1'b0), .cfg_mgmt_rd_en(manage_read), .cfg_mgmt_wr_readonly(1'b0),
@@ -70,7 +71,7 @@ module ferry_acorn #(
     // 1 MiB: 256 of the chip's 365 block RAMs.
     ferry_slot_board #(.FIRMWARE_HEX(FIRMWARE_HEX), .NAME(NAME), .CPU_CORE(CPU_CORE), .ADDRESS_BITS(20)) board (
         .clk(clk), .rst(rst_reg), .m_axis_rx_tdata(rx_data), .m_axis_rx_tkeep(rx_keep), .m_axis_rx_tlast(rx_last),
-        .m_axis_rx_tvalid(rx_valid), .m_axis_rx_tready(rx_ready), .rx_np_ok(np_ok), .s_axis_tx_tdata(tx_data),
+        .m_axis_rx_tvalid(rx_valid), .m_axis_rx_tready(rx_ready), .rx_bar_hit(rx_user[9:2]), .rx_np_ok(np_ok), .s_axis_tx_tdata(tx_data),
         .s_axis_tx_tkeep(tx_keep), .s_axis_tx_tlast(tx_last), .s_axis_tx_tvalid(tx_valid), .s_axis_tx_tready(tx_ready),
         .fc_sel(fc_sel), .fc_ph(ph), .fc_pd(pd), .fc_nph(nph), .fc_cplh(cplh), .fc_cpld(cpld),
         .cfg_mgmt_dwaddr(manage_word), .cfg_mgmt_rd_en(manage_read), .cfg_mgmt_do(manage_data),

@@ -26,6 +26,7 @@ module pcie_7x (
     output wire        m_axis_rx_tlast,
     output wire        m_axis_rx_tvalid,
     input  wire        m_axis_rx_tready,
+    output wire [21:0] m_axis_rx_tuser,
     input  wire        rx_np_ok,
     input  wire        rx_np_req,
     input  wire [2:0]  fc_sel,

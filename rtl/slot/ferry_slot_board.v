@@ -21,6 +21,7 @@ module ferry_slot_board #(
     input  wire        m_axis_rx_tlast,
     input  wire        m_axis_rx_tvalid,
     output wire        m_axis_rx_tready,
+    input  wire [7:0]  rx_bar_hit,
     output wire        rx_np_ok,
     output wire [63:0] s_axis_tx_tdata,
     output wire [7:0]  s_axis_tx_tkeep,
@@ -56,10 +57,10 @@ module ferry_slot_board #(
     wire [1:0]  awburst, arburst;
     wire        awvalid, awready, wvalid, wready, wlast, bvalid, bready, arvalid, arready, rvalid, rready, rlast;
 
-    ferry_slot slot (
+    ferry_slot #(.BAR2_BITS(ADDRESS_BITS + 1)) slot (
         .clk(clk), .rst(rst), .m_axis_rx_tdata(m_axis_rx_tdata), .m_axis_rx_tkeep(m_axis_rx_tkeep),
         .m_axis_rx_tlast(m_axis_rx_tlast), .m_axis_rx_tvalid(m_axis_rx_tvalid), .m_axis_rx_tready(m_axis_rx_tready),
-        .rx_np_ok(rx_np_ok), .s_axis_tx_tdata(s_axis_tx_tdata), .s_axis_tx_tkeep(s_axis_tx_tkeep),
+        .rx_bar_hit(rx_bar_hit), .rx_np_ok(rx_np_ok), .s_axis_tx_tdata(s_axis_tx_tdata), .s_axis_tx_tkeep(s_axis_tx_tkeep),
         .s_axis_tx_tlast(s_axis_tx_tlast), .s_axis_tx_tvalid(s_axis_tx_tvalid), .s_axis_tx_tready(s_axis_tx_tready),
         .fc_sel(fc_sel), .fc_ph(fc_ph), .fc_pd(fc_pd), .fc_nph(fc_nph), .fc_cplh(fc_cplh), .fc_cpld(fc_cpld),
         .cfg_mgmt_dwaddr(cfg_mgmt_dwaddr), .cfg_mgmt_rd_en(cfg_mgmt_rd_en), .cfg_mgmt_do(cfg_mgmt_do),

@@ -4,9 +4,9 @@
 // changed into the device, as the host would have: Configuration Write Type 0 requests, whose answers ferry_slot keeps
 // back. What the block also shows on wires tells at once that something changed: until a whole round has gone by since,
 // the host's packets stand (PCI Express base specification 2.2.6.2, 6.6.2: what comes behind the answer to a
-// configuration write finds it done). What came before that write may wait in the block still, behind answers too: memory is
-// not switched off, and nothing changed then, before packets have stopped coming for a while. So that answers stop, the device
-// asks for no more of them meanwhile.
+// configuration write finds it done). What came before that write may wait in the block still, and it does not matter when it
+// comes: the block looks at BARs and at "memory on" as a packet arrives, so the device's BARs stay where ferry_slot sends requests,
+// and its memory stays on once it is, until a reset of the function.
 //
 // Error reporting is the block's, so none of it is copied: the device would send messages that the block does not know.
 `default_nettype none
@@ -16,7 +16,9 @@ module ferry_slot_mirror #(
     // Where the block has its capabilities, in bytes: power management, message signalled interrupts, PCI Express.
     parameter [11:0] POWER_AT = 12'h040,
     parameter [11:0] MSI_AT = 12'h048,
-    parameter [11:0] PCIE_AT = 12'h060
+    parameter [11:0] PCIE_AT = 12'h060,
+    // Where the device has BAR0.
+    parameter [31:0] BAR0_AT = 32'h8000_0000
 ) (
     // Clock of the block's user side; reset while the link is down, active high.
     input  wire        clk,
@@ -37,13 +39,8 @@ module ferry_slot_mirror #(
     // One-cycle pulse: the host has asked for a function level reset.
     input  wire        function_reset,
 
-    // A packet of the host's is there, or what of it has not come yet.
-    input  wire        packet_comes,
-
     // The host's packets wait.
     output wire        stand,
-    // The host has switched memory off, and what it sent before may be in the block still.
-    output wire        early,
     // A register of the device is to be written with all four bytes: until it is taken, and then until it is answered.
     output wire        write,
     output wire [11:0] write_address,
@@ -54,7 +51,7 @@ module ferry_slot_mirror #(
 );
     localparam [1:0] READ = 2'd0, COMPARE = 2'd1, WRITE = 2'd2, ANSWER = 2'd3;
     // In this order: nothing is let through before it is known where to.
-    localparam [3:0] CONTROL = 4'd7, LAST = 4'd10;
+    localparam [3:0] CONTROL = 4'd5, LAST = 4'd8;
 
     reg  [1:0]  state_reg;
     reg  [3:0]  at_reg;
@@ -66,9 +63,8 @@ module ferry_slot_mirror #(
     reg  [26:0] shown_reg;
     reg         moved_reg;
     reg         settled_reg;
-    // The device has memory on; clocks without a packet since the host has switched it off, up to 16.
+    // The device has memory on.
     reg         memory_reg;
-    reg  [4:0]  quiet_reg;
     // A reset is to be written; it is what is being written.
     reg         reset_reg;
     reg         resets_reg;
@@ -76,43 +72,43 @@ module ferry_slot_mirror #(
     reg  [9:0]  word;
     reg  [11:0] address;
     reg  [31:0] mask;
+    // What it is beside the block's.
+    reg  [31:0] own;
 
     always @* begin
+        own = 32'd0;
         word = 10'd1;
         address = `FERRY_CONFIG_SPACE_COMMAND;
         mask = `FERRY_CONFIG_SPACE_COMMAND_MEMORY_ENABLE_MASK | `FERRY_CONFIG_SPACE_COMMAND_BUS_MASTER_MASK;
         case (at_reg)
-            4'd0: begin word = 10'd4; address = `FERRY_CONFIG_SPACE_BAR0; mask = 32'hffff_0000; end
-            4'd1: begin word = 10'd6; address = `FERRY_CONFIG_SPACE_BAR2_LOW; mask = 32'hffff_fff0; end
-            4'd2: begin word = 10'd7; address = `FERRY_CONFIG_SPACE_BAR2_HIGH; mask = 32'hffff_ffff; end
-            4'd3: begin word = MSI_AT[11:2] + 10'd1; address = `FERRY_CONFIG_SPACE_MSI_ADDRESS_LOW; mask = 32'hffff_fffc; end
-            4'd4: begin word = MSI_AT[11:2] + 10'd2; address = `FERRY_CONFIG_SPACE_MSI_ADDRESS_HIGH; mask = 32'hffff_ffff; end
-            4'd5: begin word = MSI_AT[11:2] + 10'd3; address = `FERRY_CONFIG_SPACE_MSI_DATA; mask = 32'h0000_ffff; end
-            4'd6: begin word = MSI_AT[11:2]; address = `FERRY_CONFIG_SPACE_MSI; mask = `FERRY_CONFIG_SPACE_MSI_ENABLE_MASK; end
-            4'd7: begin word = PCIE_AT[11:2] + 10'd2; address = `FERRY_CONFIG_SPACE_DEVICE_CONTROL; mask =
+            4'd0: begin word = 10'd4; address = `FERRY_CONFIG_SPACE_BAR0; mask = 32'd0; own = BAR0_AT; end
+            4'd1: begin word = MSI_AT[11:2] + 10'd1; address = `FERRY_CONFIG_SPACE_MSI_ADDRESS_LOW; mask = 32'hffff_fffc; end
+            4'd2: begin word = MSI_AT[11:2] + 10'd2; address = `FERRY_CONFIG_SPACE_MSI_ADDRESS_HIGH; mask = 32'hffff_ffff; end
+            4'd3: begin word = MSI_AT[11:2] + 10'd3; address = `FERRY_CONFIG_SPACE_MSI_DATA; mask = 32'h0000_ffff; end
+            4'd4: begin word = MSI_AT[11:2]; address = `FERRY_CONFIG_SPACE_MSI; mask = `FERRY_CONFIG_SPACE_MSI_ENABLE_MASK; end
+            4'd5: begin word = PCIE_AT[11:2] + 10'd2; address = `FERRY_CONFIG_SPACE_DEVICE_CONTROL; mask =
                 `FERRY_CONFIG_SPACE_DEVICE_CONTROL_MAX_PAYLOAD_MASK | `FERRY_CONFIG_SPACE_DEVICE_CONTROL_MAX_READ_MASK
                 | `FERRY_CONFIG_SPACE_DEVICE_CONTROL_EXTENDED_TAG_ENABLE_MASK
                 | `FERRY_CONFIG_SPACE_DEVICE_CONTROL_NO_SNOOP_ENABLE_MASK; end
-            4'd8: begin word = PCIE_AT[11:2] + 10'd10; address = `FERRY_CONFIG_SPACE_DEVICE_CONTROL2;
+            4'd6: begin word = PCIE_AT[11:2] + 10'd10; address = `FERRY_CONFIG_SPACE_DEVICE_CONTROL2;
                 mask = `FERRY_CONFIG_SPACE_DEVICE_CONTROL2_TIMEOUT_DISABLE_MASK; end
-            4'd9: begin word = POWER_AT[11:2] + 10'd1; address = `FERRY_CONFIG_SPACE_POWER_CONTROL;
+            4'd7: begin word = POWER_AT[11:2] + 10'd1; address = `FERRY_CONFIG_SPACE_POWER_CONTROL;
                 mask = `FERRY_CONFIG_SPACE_POWER_CONTROL_STATE_MASK; end
-            default: ;
+            default: own = {31'd0, memory_reg} << `FERRY_CONFIG_SPACE_COMMAND_MEMORY_ENABLE_SHIFT;
         endcase
     end
 
     wire [26:0] shown = {function_id, msi_enable, power_state, command[2:1], device_control[14:12], device_control[7:5]};
     wire        moves = shown != shown_reg;
-    wire [31:0] value = value_reg & mask;
+    wire [31:0] value = (value_reg & mask) | own;
     wire        is_so = known_reg[at_reg] && copies[at_reg] == value;
     wire        at_control = at_reg == CONTROL;
     // This register is as it should be. A reset that was asked for comes before the next one.
     wire        done = state_reg == COMPARE ? is_so && !(at_control && reset_reg) : state_reg == ANSWER && write_answered && !resets_reg;
 
-    assign early = memory_reg && !command[1] && !quiet_reg[4];
     assign manage_word = word;
     assign manage_read = state_reg == READ && !manage_done;
-    assign stand = (moves || !settled_reg || reset_reg) && !early;
+    assign stand = moves || !settled_reg || reset_reg;
     assign write = state_reg == WRITE;
     assign write_waits = state_reg == ANSWER;
     assign write_address = address;
@@ -120,7 +116,6 @@ module ferry_slot_mirror #(
     assign write_data = resets_reg ? value | `FERRY_CONFIG_SPACE_DEVICE_CONTROL_INITIATE_FUNCTION_RESET_MASK : value;
 
     always @(posedge clk) begin
-        quiet_reg <= command[1] ? 5'd0 : quiet_reg[4] ? quiet_reg : packet_comes ? 5'd0 : quiet_reg + 5'd1;
         moved_reg <= moved_reg || moves;
         if (moves)
             settled_reg <= 1'b0;
@@ -131,7 +126,7 @@ module ferry_slot_mirror #(
                     state_reg <= COMPARE;
                 end
             COMPARE:
-                if (!done && !early) begin
+                if (!done) begin
                     resets_reg <= at_control && reset_reg;
                     state_reg <= WRITE;
                 end
@@ -176,7 +171,6 @@ module ferry_slot_mirror #(
             at_reg <= 4'd0;
             known_reg <= 16'd0;
             memory_reg <= 1'b0;
-            quiet_reg <= 5'd0;
             shown_reg <= 27'd0;
             moved_reg <= 1'b1;
             settled_reg <= 1'b0;

@@ -3,7 +3,8 @@
 
 It has the configuration space (that of cocotbext-pcie's endpoint), answers the host's configuration requests itself, and
 shows the registers through its management port and some of them on wires. Memory packets and completions go through, every
-word with its first byte uppermost. Its credits are shown late; rx_np_ok holds requests that want an answer.
+word with its first byte uppermost; which BARs a request is for is looked at as it arrives. Its credits are shown late; rx_np_ok holds
+requests that want an answer.
 """
 import random
 import struct
@@ -21,7 +22,7 @@ from cocotbext.pcie.core.tlp import CplStatus, Tlp, TlpType
 from machine import LinkEnd
 
 INPUTS = ["m_axis_rx_" + name for name in ("tdata", "tkeep", "tlast", "tvalid")] + [
-    "s_axis_tx_tready", "fc_ph", "fc_pd", "fc_nph", "fc_cplh", "fc_cpld", "cfg_mgmt_do", "cfg_mgmt_rd_wr_done",
+    "rx_bar_hit", "s_axis_tx_tready", "fc_ph", "fc_pd", "fc_nph", "fc_cplh", "fc_cpld", "cfg_mgmt_do", "cfg_mgmt_rd_wr_done",
     "cfg_bus_number", "cfg_device_number", "cfg_function_number", "cfg_command", "cfg_dcommand", "cfg_pmcsr_powerstate",
     "cfg_interrupt_msienable", "cfg_received_func_lvl_rst"]
 # Where the core has its capabilities unless it is told otherwise, in words.
@@ -63,10 +64,10 @@ class HardBlock(LinkEnd):
         self.endless, self.registers = endless, Registers(self, bar2_bits)
         self.append_function(self.registers)
         self.held, self.arrived = deque(), Queue()
-        # Payload of the largest packet; the device has asked for more than a buffer.
-        self.largest, self.reads_data = 0, False
-        # How often it has nothing to give for a clock within a packet; it keeps what comes until it is configured next.
-        self.pauses, self.keeps, self.down = 0.1, False, False
+        # Payload of the largest packet; the device has asked for more than a buffer; packets that it sent, of each kind.
+        self.largest, self.reads_data, self.sent = 0, False, {kind: 0 for kind in self.taken}
+        # How often it has nothing to give for a clock within a packet; it keeps what comes until it was configured so many times.
+        self.pauses, self.keeps, self.down = 0.1, 0, False
         # When the leave to speak was taken away.
         self.silent_at = 0
         for process in (self.manage(), self.to_user(), self.from_user(), self.show_credits()):
@@ -83,7 +84,7 @@ class HardBlock(LinkEnd):
         self.down, dut.rst.value = True, 1
         while not self.arrived.empty():
             self.held.append(self.arrived.get_nowait())
-        for _, tlp in self.held:
+        for *_, tlp in self.held:
             tlp.release_fc()
         self.held.clear()
         registers.memory_space_enable = registers.bus_master_enable = registers.msi_cap.msi_enable = False
@@ -98,7 +99,7 @@ class HardBlock(LinkEnd):
 
     async def show(self, reset=False):
         dut, registers = self.dut, self.registers
-        self.keeps = False
+        self.keeps = max(self.keeps - 1, 0)
         if not registers.bus_master_enable and int(dut.cfg_command.value) & 4:
             self.silent_at = get_sim_time("ns")
         dut.cfg_bus_number.value = registers.bus_num
@@ -144,7 +145,16 @@ class HardBlock(LinkEnd):
             tlp.release_fc()
             return
         data = bytes(tlp.pack())
-        self.arrived.put_nowait((struct.unpack(f">{len(data) // 4}L", data), tlp))
+        self.arrived.put_nowait((struct.unpack(f">{len(data) // 4}L", data), self.bars(tlp), tlp))
+
+    def bars(self, tlp):
+        """The bits of the BARs that a packet is for; a BAR of 64 bits has both. What is for none would be answered here."""
+        if tlp.is_completion():
+            return 0
+        registers = self.registers
+        match = registers.match_bar(tlp.address) if registers.memory_space_enable else None
+        assert match, repr(tlp)
+        return {0: 1, 2: 12}[match[0]]
 
     async def next_packet(self):
         """Requests that want an answer wait for rx_np_ok; what comes behind them passes."""
@@ -154,18 +164,19 @@ class HardBlock(LinkEnd):
             if self.held and self.arrived.empty():
                 await RisingEdge(self.dut.clk)
                 continue
-            words, tlp = await self.arrived.get()
+            words, bars, tlp = await self.arrived.get()
             if tlp.get_fc_type() != FcType.NP or (not self.held and int(self.dut.rx_np_ok.value)):
-                return words, tlp
-            self.held.append((words, tlp))
+                return words, bars, tlp
+            self.held.append((words, bars, tlp))
 
     async def to_user(self):
         dut = self.dut
         while True:
-            words, tlp = await self.next_packet()
+            words, bars, tlp = await self.next_packet()
             await RisingEdge(dut.clk)
             while self.keeps:
                 await RisingEdge(dut.clk)
+            dut.rx_bar_hit.value = bars
             for at in range(0, len(words), 2):
                 both = at + 1 < len(words)
                 while random.random() < (self.pauses if at else 0.1):
@@ -182,6 +193,7 @@ class HardBlock(LinkEnd):
                 if self.down:
                     break
             dut.m_axis_rx_tvalid.value = 0
+            dut.rx_bar_hit.value = random.getrandbits(8)
             tlp.release_fc()
 
     # ---- To the host ----
@@ -243,5 +255,6 @@ class HardBlock(LinkEnd):
             assert (tlp.completer_id if tlp.is_completion() else tlp.requester_id) == self.registers.pcie_id, repr(tlp)
             assert 4 * tlp.length <= 128 << self.registers.pcie_cap.max_payload_size or not tlp.get_data(), repr(tlp)
             self.largest = max(self.largest, len(tlp.get_data() or b""))
+            self.sent[kind] += 1
             self.reads_data |= kind == FcType.NP and tlp.length > 16
             cocotb.start_soon(self.forward(tlp, kind, units))

@@ -10,9 +10,10 @@ import random
 import cocotb
 from cocotb.triggers import Timer
 from cocotbext.pcie.core.caps import PciCapId
+from cocotbext.pcie.core.dllp import FcType
 
 from hard_block import INPUTS, HardBlock
-from machine import C, SEED, Machine, both_ways, order_both_ways, window
+from machine import C, SEED, Machine, all_moved, both_ways, order_both_ways, window
 
 BAR2_BITS = 24
 
@@ -58,7 +59,7 @@ async def bars_move_and_go_off(machine):
         # Within the window of the bridge above it.
         moved = bar ^ 1 << 16 + n
         # What was written just before is written, though the block has it still: several packets, and each takes its time.
-        machine.end.pauses, machine.end.keeps = (0.1, 0.6, 0.8)[n], True
+        machine.end.pauses, machine.end.keeps = (0.1, 0.6, 0.8)[n], 1
         words = random.randbytes(1000)
         await machine.bar2.write(0x2000, words)
         await device.config_write_word(4, command & ~2)
@@ -77,6 +78,30 @@ async def bars_move_and_go_off(machine):
     machine.end.pauses = pauses
 
 
+async def what_the_block_still_has_is_written(machine):
+    """What was written before memory went off comes when the host has moved BAR0 and switched memory on again; or while it is off,
+    after a long silence."""
+    device = machine.device
+    bar, command = await device.config_read_dword(0x10), await device.config_read_word(4)
+    for moved in (bar ^ 1 << 16, bar):
+        # The block gives nothing until the last of these configurations is done.
+        machine.end.keeps = 3 if moved != bar else 2
+        words, mask = random.randbytes(1000), random.getrandbits(31) & C["BAR0_INTERRUPT_ENABLE_VALUE_MASK"]
+        await machine.bar2.write(0x2000, words)
+        await machine.bar0.write_dword(C["BAR0_INTERRUPT_ENABLE"], mask)
+        await device.config_write_word(4, command & ~2)
+        await Timer(5, "us")
+        await device.config_write_dword(0x10, moved)
+        await Timer(5 if moved == bar else 0.1, "us")
+        await device.config_write_word(4, command)
+        assert await machine.rc.mem_read_dword(moved + C["BAR0_INTERRUPT_ENABLE"]) == mask
+        assert await machine.bar2.read(0x2000, 1000) == words
+        await device.config_write_word(4, command & ~2)
+        await device.config_write_dword(0x10, bar)
+        await device.config_write_word(4, command)
+        await machine.bar0.write_dword(C["BAR0_INTERRUPT_ENABLE"], 0)
+
+
 async def what_was_written_behind_answers_is_written(machine):
     """The block still has answers to the device's reads, and behind them what the host wrote, when memory goes off, the leave to
     speak, or both."""
@@ -88,7 +113,7 @@ async def what_was_written_behind_answers_is_written(machine):
         # It reads the data by then.
         while not machine.end.reads_data:
             await Timer(50, "ns")
-        machine.end.keeps = True
+        machine.end.keeps = 1
         await Timer(1, "us")
         words = random.randbytes(1000)
         await machine.bar2.write(0x2000, words)
@@ -118,6 +143,23 @@ async def interrupts_go_where_they_should(machine):
         await Timer(20, "us")
 
 
+async def it_is_silenced_while_it_speaks(machine):
+    """hard_block.py sees to it that nothing more is sent, though the mirror takes a while to tell the device."""
+    device, sent = machine.device, machine.end.sent
+    command = await device.config_read_word(4)
+    for kind in (FcType.NP, FcType.P) * 3:
+        expected = order_both_ways(machine, 3000)
+        await machine.ring()
+        before = sent[kind]
+        # It reads entries and buffers first.
+        while sent[kind] < before + random.randrange(12, 20):
+            await Timer(50, "ns")
+        await device.config_write_word(4, command & ~4)
+        await Timer(3, "us")
+        await device.config_write_word(4, command)
+        await all_moved(machine, expected)
+
+
 async def it_sleeps_and_sends_nothing_without_leave(machine):
     device = machine.device
     command = await device.config_read_word(4)
@@ -143,8 +185,10 @@ async def it_sleeps_and_sends_nothing_without_leave(machine):
 async def follows_what_the_block_was_told(dut):
     machine = await start(dut, False, 1)
     await bars_move_and_go_off(machine)
+    await what_the_block_still_has_is_written(machine)
     await what_was_written_behind_answers_is_written(machine)
     await interrupts_go_where_they_should(machine)
+    await it_is_silenced_while_it_speaks(machine)
     await it_sleeps_and_sends_nothing_without_leave(machine)
 
 
@@ -168,6 +212,9 @@ async def a_function_reset_reaches_it(dut):
 
     async def reset():
         control = await machine.device.capability_read_word(PciCapId.EXP, 8)
+        # The block has this still when the reset is over, and gives it while memory is off.
+        machine.end.keeps = 3
+        await machine.bar0.write_dword(C["BAR0_RING_AT"] + C["BAR0_RING_ENTRIES_LOG2"], 5)
         await machine.device.capability_write_word(PciCapId.EXP, 8, control | 1 << 15)
         await Timer(20, "us")
 

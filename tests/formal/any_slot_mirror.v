@@ -6,7 +6,8 @@
 module ferry_slot_mirror #(
     parameter [11:0] POWER_AT = 12'h040,
     parameter [11:0] MSI_AT = 12'h048,
-    parameter [11:0] PCIE_AT = 12'h060
+    parameter [11:0] PCIE_AT = 12'h060,
+    parameter [31:0] BAR0_AT = 32'd0
 ) (
     // As the real one has them.
     input  wire        clk,
@@ -21,9 +22,7 @@ module ferry_slot_mirror #(
     input  wire [1:0]  power_state,
     input  wire        msi_enable,
     input  wire        function_reset,
-    input  wire        packet_comes,
     output wire        stand,
-    output wire        early,
     output wire        write,
     output wire [11:0] write_address,
     output wire [31:0] write_data,
@@ -32,7 +31,6 @@ module ferry_slot_mirror #(
     input  wire        write_answered
 );
     (* anyseq *) wire        any_stand;
-    (* anyseq *) wire        any_early;
     (* anyseq *) wire        any_begin;
     (* anyseq *) wire [43:0] any_what;
     reg                      write_reg, waits_reg;
@@ -41,7 +39,6 @@ module ferry_slot_mirror #(
     assign manage_word = 10'd0;
     assign manage_read = 1'b0;
     assign stand = any_stand;
-    assign early = any_early;
     assign write = write_reg;
     assign write_waits = waits_reg;
     assign {write_address, write_data} = what_reg;

@@ -27,7 +27,7 @@ module slot_streams (
 
     ferry_slot slot (
         .clk(clk), .rst(rst), .m_axis_rx_tdata(rx_data), .m_axis_rx_tkeep(8'hff), .m_axis_rx_tlast(rx_last),
-        .m_axis_rx_tvalid(rx_valid), .m_axis_rx_tready(rx_ready), .rx_np_ok(np_ok), .s_axis_tx_tdata(tx_data),
+        .m_axis_rx_tvalid(rx_valid), .m_axis_rx_tready(rx_ready), .rx_bar_hit(8'd1), .rx_np_ok(np_ok), .s_axis_tx_tdata(tx_data),
         .s_axis_tx_tkeep(tx_keep), .s_axis_tx_tlast(tx_last), .s_axis_tx_tvalid(tx_valid), .s_axis_tx_tready(tx_ready),
         .fc_sel(unused_sel), .fc_ph(8'd0), .fc_pd(12'd0), .fc_nph(8'd0), .fc_cplh(8'd0), .fc_cpld(12'd0),
         .cfg_mgmt_dwaddr(unused_word), .cfg_mgmt_rd_en(unused_read), .cfg_mgmt_do(32'd0), .cfg_mgmt_rd_wr_done(1'b0),
