@@ -137,15 +137,18 @@ class DeviceWithMemory
                 broken++;
             writes_.push_back({top.m_axi_awaddr & ~7u, 0, top.m_axi_awlen + 1u, top.m_axi_awid, 0, {}});
         }
-        // Of each write data is shown behind its address or beside it, and what is shown stays until it is taken.
+        // What is shown stays until it is taken. Of each write data is shown behind its address or beside it.
+        const Shown read = {top.m_axi_arvalid && !top.m_axi_arready, top.m_axi_araddr, top.m_axi_arlen, top.m_axi_arid};
         const Shown address = {top.m_axi_awvalid && !top.m_axi_awready, top.m_axi_awaddr, top.m_axi_awlen,
                                top.m_axi_awid};
         const Shown data = {top.m_axi_wvalid && !top.m_axi_wready, top.m_axi_wdata, top.m_axi_wstrb, top.m_axi_wlast};
+        broken += read_shown_.stands && (!top.m_axi_arvalid || !read_shown_.same(read));
         broken += address_shown_.stands && (!top.m_axi_awvalid || !address_shown_.same(address));
         broken += data_shown_.stands && (!top.m_axi_wvalid || !data_shown_.same(data));
         announced_ += top.m_axi_awvalid && !address_shown_.stands;
         broken += top.m_axi_wvalid && announced_ == 0;
         announced_ -= top.m_axi_wvalid && top.m_axi_wready && top.m_axi_wlast;
+        read_shown_ = read;
         address_shown_ = address;
         data_shown_ = data;
         data_stands_ = data.stands;
@@ -219,7 +222,7 @@ class DeviceWithMemory
     }
     bool holding_ = false, answering_ = false, data_stands_ = false;
     size_t read_at_ = 0, response_at_ = 0;
-    Shown address_shown_ = {}, data_shown_ = {};
+    Shown read_shown_ = {}, address_shown_ = {}, data_shown_ = {};
     unsigned announced_ = 0; // Writes whose address was shown, and whose last data has not come.
     std::deque<Burst> reads_, writes_;
     std::deque<Beat> beats_;
