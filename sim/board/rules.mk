@@ -18,7 +18,7 @@ $(BUILD)/boards/ulx3s-sim: BOARD_SIM_IS := -GBIT_SIXTEENTHS=267
 $(BUILD)/boards/ulx3s-sim-fast: BOARD_SIM_IS := -GBIT_SIXTEENTHS=64
 $(BUILD)/boards/colorlight-i5-sim-fast: BOARD_SIM_IS := -GBIT_SIXTEENTHS=64
 $(BUILD)/boards/colorlight-i5-sim-fast: BOARD_SIM_WHAT = $(BOARD_SIM_COLORLIGHT)
-$(BUILD)/boards/ulx3s-usb-sim: BOARD_SIM_IS := -GNAME='"ulx3s-85f-usb"' -GTRANSPORT='"usb"' -GPAGE_TABLES=0 -GTILING=0
+$(BUILD)/boards/ulx3s-usb-sim: BOARD_SIM_IS := -GNAME='"ulx3s-85f-usb"' -GTRANSPORT='"usb"'
 $(BUILD)/boards/ulx3s-usb-sim: BOARD_SIM_LIBS := -LDFLAGS -lusbredirparser
 # Half the time of a compilation at -O2, for three quarters of the speed: tests are short.
 $(BUILD)/boards/ulx3s-sim-fast $(BUILD)/boards/colorlight-i5-sim-fast: BOARD_SIM_OPT := -O1
@@ -85,7 +85,7 @@ lint-board: $(BUILD)/rtl/lint-board.stamp
 $(BUILD)/rtl/lint-board.stamp: $(BOARD_SIM_NEEDS) $(VENV)/ready
 	@mkdir -p $(@D)
 	$(VERILATOR) --lint-only $(BOARD_SIM_FLAGS) $(BOARD_SIM_TOP)
-	$(VERILATOR) --lint-only $(BOARD_SIM_FLAGS) -GNAME='"ulx3s-85f-usb"' -GTRANSPORT='"usb"' -GPAGE_TABLES=0 -GTILING=0 $(BOARD_SIM_TOP)
+	$(VERILATOR) --lint-only $(BOARD_SIM_FLAGS) -GNAME='"ulx3s-85f-usb"' -GTRANSPORT='"usb"' $(BOARD_SIM_TOP)
 	$(VERILATOR) --lint-only $(BOARD_SIM_FLAGS) --top-module ferry_template boards/template/ferry_template.v \
 	    $(BUILD)/boards/ulx3s-85f/litedram_core.v $(RTL_CORE)
 	$(VERILATOR) --lint-only $(BOARD_SIM_FLAGS) $(BOARD_SIM_COLORLIGHT)

@@ -13,7 +13,7 @@ from pathlib import Path
 results = []
 # Video memory; the driver model, 2 where the device has page tables; which lights are looked at, which of them are lit while all is
 # well, and when nobody is at the other end (None: no light tells that).
-BOARDS = {"ulx3s-85f": ("32.0 MiB", 2, 0x86, 0x06, 0x86), "ulx3s-85f-usb": ("32.0 MiB", 1, 0x86, 0x06, 0x86),
+BOARDS = {"ulx3s-85f": ("32.0 MiB", 2, 0x86, 0x06, 0x86), "ulx3s-85f-usb": ("32.0 MiB", 2, 0x86, 0x06, 0x86),
           "ulx3s-25f": ("32.0 MiB", 1, 0x86, 0x06, 0x86), "colorlight-i5": ("8.0 MiB", 1, 0x04, 0x04, None)}
 MODELS = {1: "1 (physical addresses)", 2: "2 (GPU virtual addresses)"}
 
