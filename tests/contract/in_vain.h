@@ -1,46 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device from which nothing comes any more, not even after a reset, until it does again.
+// A device that resets do not bring back, and from which nothing comes any more, until it does again.
 #ifndef FERRY_TESTS_IN_VAIN_H
 #define FERRY_TESTS_IN_VAIN_H
 
 #include "vidmm/api/call.h"
 #include "world.h"
 
-static int nothing_comes(void *context)
-{
-    (void)context;
-    return FERRY_ERROR_TIMEOUT;
-}
+// What the manager had before.
+static struct {
+    const DRIVER_INITIALIZATION_DATA *miniport;
+    int (*turn)(void *context);
+} in_vain;
 
-static NTSTATUS no_reset(HANDLE adapter, DXGKARG_RESETENGINE *argument)
+static inline NTSTATUS no_reset(HANDLE adapter, DXGKARG_RESETENGINE *argument)
 {
     (void)adapter;
     (void)argument;
     return STATUS_IO_TIMEOUT;
 }
 
-static const DRIVER_INITIALIZATION_DATA *real;
-static int (*real_turn)(void *context);
-
-static inline void let_nothing_come(struct world *world)
+static inline int nothing_comes(void *context)
 {
-    static DRIVER_INITIALIZATION_DATA table;
-    ferry_vm_take_lock(world->manager);
-    real = world->manager->core.miniport;
-    real_turn = world->manager->core.platform.wait_for_progress;
-    table = *real;
-    table.DxgkDdiResetEngine = no_reset;
-    world->manager->core.platform.wait_for_progress = nothing_comes;
-    world->manager->core.miniport = &table;
-    ferry_vm_give_lock(world->manager);
+    (void)context;
+    return FERRY_ERROR_TIMEOUT;
 }
 
-static inline void let_it_come_again(struct world *world)
+// From now on no reset ends, and the manager waits by this turn, or as before (NULL).
+static inline void let_resets_fail(struct ferry_vidmm *manager, int (*turn)(void *context))
 {
-    world->manager->core.platform.wait_for_progress = real_turn;
-    world->manager->core.miniport = real;
-    world->knobs->hold_node = 0;
-    world->knobs->hold_paging = false;
+    static DRIVER_INITIALIZATION_DATA table;
+    ferry_vm_take_lock(manager);
+    in_vain.miniport = manager->core.miniport;
+    in_vain.turn = manager->core.platform.wait_for_progress;
+    table = *in_vain.miniport;
+    table.DxgkDdiResetEngine = no_reset;
+    manager->core.miniport = &table;
+    if (turn)
+        manager->core.platform.wait_for_progress = turn;
+    ferry_vm_give_lock(manager);
+}
+
+static inline void let_nothing_come(struct ferry_vidmm *manager)
+{
+    let_resets_fail(manager, nothing_comes);
+}
+
+static inline void let_it_come_again(struct ferry_vidmm *manager)
+{
+    ferry_vm_take_lock(manager);
+    manager->core.platform.wait_for_progress = in_vain.turn;
+    manager->core.miniport = in_vain.miniport;
+    ferry_vm_give_lock(manager);
 }
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "addresses.h"
 #include "discards.h"
+#include "in_vain.h"
 #include "programs.h"
 #include "vidmm/api/call.h"
 
@@ -87,7 +88,6 @@ static void turns_of_others_bring_back_nothing_that_is_being_destroyed(void **st
 // ---- A device whose end times out while one of its allocations is being locked ----
 
 static struct machine_turns {
-    int (*turn)(void *context);
     pthread_t destroyer;
     atomic_bool locked; // the lock has come back
     bool times_out;
@@ -98,24 +98,11 @@ static struct machine_turns {
 static int turn_for_one(void *context)
 {
     if (!pthread_equal(pthread_self(), turns.destroyer))
-        return turns.turn(context);
+        return in_vain.turn(context);
     if (!turns.locked || turns.times_out)
         return turns.locked ? FERRY_ERROR_TIMEOUT : FERRY_OK;
     turns.knobs->hold_paging = false;
-    return turns.turn(context);
-}
-
-static int nothing_comes(void *context)
-{
-    (void)context;
-    return FERRY_ERROR_TIMEOUT;
-}
-
-static NTSTATUS no_reset(HANDLE adapter, DXGKARG_RESETENGINE *argument)
-{
-    (void)adapter;
-    (void)argument;
-    return STATUS_IO_TIMEOUT;
+    return in_vain.turn(context);
 }
 
 struct locker {
@@ -146,20 +133,12 @@ static void destroy_under_a_lock(struct world *world, D3DKMT_HANDLE a, uint32_t 
     pthread_create(&thread, NULL, lock_it, &locker);
     while (!world_place(world, a).locked)
         ;
-    static DRIVER_INITIALIZATION_DATA table;
-    const DRIVER_INITIALIZATION_DATA *real = manager->core.miniport;
-    table = *real;
-    table.DxgkDdiResetEngine = no_reset;
-    ferry_vidmm_observe(manager, NULL, NULL); // between two calls
-    turns.turn = manager->core.platform.wait_for_progress;
     turns.destroyer = pthread_self();
-    manager->core.platform.wait_for_progress = turn_for_one;
-    manager->core.miniport = &table;
+    let_resets_fail(manager, turn_for_one); // between two calls
     assert_int_equal(ferry_vidmm_destroy_device(manager, world->device), times_out ? FERRY_ERROR_TIMEOUT : FERRY_OK);
     pthread_join(thread, NULL);
     assert_int_equal(locker.result, FERRY_ERROR_HANDLE); // it was gone when the lock looked for it again
-    manager->core.platform.wait_for_progress = turns.turn;
-    manager->core.miniport = real;
+    let_it_come_again(manager);
     world->knobs->hold_paging = false;
 }
 
@@ -215,16 +194,9 @@ static void a_device_whose_end_times_out_has_all_that_it_had(void **state)
         world->knobs->hold_node = 2;
         world->knobs->hold_paging = paging;
         uint64_t fence = paging ? 0 : world_gpu_name(world, contexts[1], allocations[1], false);
-        static DRIVER_INITIALIZATION_DATA table;
-        const DRIVER_INITIALIZATION_DATA *real = manager->core.miniport;
-        int (*turn)(void *context) = manager->core.platform.wait_for_progress;
-        table = *real;
-        table.DxgkDdiResetEngine = no_reset;
-        manager->core.platform.wait_for_progress = nothing_comes;
-        manager->core.miniport = &table;
+        let_nothing_come(manager);
         assert_int_equal(ferry_vidmm_destroy_device(manager, world->device), FERRY_ERROR_TIMEOUT);
-        manager->core.platform.wait_for_progress = turn;
-        manager->core.miniport = real;
+        let_it_come_again(manager);
         world->knobs->hold_node = 0;
         world->knobs->hold_paging = false;
         D3DKMT_DEVICEEXECUTION_STATE execution;
@@ -264,22 +236,13 @@ static void what_goes_by_itself_stays_hidden_when_its_device_stays(void **state)
     struct ferry_vidmm_placement place;
     while (ferry_vidmm_placement(manager, a, &place) == FERRY_OK)
         ;
-    static DRIVER_INITIALIZATION_DATA table;
-    const DRIVER_INITIALIZATION_DATA *real = manager->core.miniport;
-    table = *real;
-    table.DxgkDdiResetEngine = no_reset;
-    ferry_vm_take_lock(manager);
-    turns.turn = manager->core.platform.wait_for_progress;
     turns.destroyer = pthread_self();
     turns.locked = turns.times_out = true;
-    manager->core.platform.wait_for_progress = turn_for_one;
-    manager->core.miniport = &table;
-    ferry_vm_give_lock(manager);
+    let_resets_fail(manager, turn_for_one);
     assert_int_equal(ferry_vidmm_destroy_device(manager, world->device), FERRY_ERROR_TIMEOUT);
     assert_int_equal(ferry_vidmm_placement(manager, a, &place), FERRY_ERROR_HANDLE);
+    let_it_come_again(manager);
     ferry_vm_take_lock(manager);
-    manager->core.platform.wait_for_progress = turns.turn;
-    manager->core.miniport = real;
     world->knobs->hold_node = 0;
     ferry_vm_give_lock(manager);
     pthread_join(thread, NULL);
@@ -384,16 +347,9 @@ static void an_allocation_whose_end_times_out_keeps_its_addresses(void **state)
             world_require(world, a);
             fence = world_gpu_name(world, world->context, a, false);
         }
-        static DRIVER_INITIALIZATION_DATA table;
-        const DRIVER_INITIALIZATION_DATA *real = manager->core.miniport;
-        int (*turn)(void *context) = manager->core.platform.wait_for_progress;
-        table = *real;
-        table.DxgkDdiResetEngine = no_reset;
-        manager->core.platform.wait_for_progress = nothing_comes;
-        manager->core.miniport = &table;
+        let_nothing_come(manager);
         assert_int_equal(ferry_vidmm_destroy_allocation(manager, a), FERRY_ERROR_TIMEOUT);
-        manager->core.platform.wait_for_progress = turn;
-        manager->core.miniport = real;
+        let_it_come_again(manager);
         world->knobs->hold_node = 0;
         world->knobs->hold_paging = false;
         ferry_vidmm_poll(manager, true); // what was held goes first
@@ -430,10 +386,6 @@ static void what_is_destroyed_in_vain_may_have_left_meanwhile(void **state)
     world->knobs->hold_node = HELD_NODE;
     uint64_t fence = world_gpu_name(world, world->context, a, true);
     assert_int_equal(world_evict(world, a), FERRY_OK);
-    static DRIVER_INITIALIZATION_DATA table;
-    const DRIVER_INITIALIZATION_DATA *real = manager->core.miniport;
-    table = *real;
-    table.DxgkDdiResetEngine = no_reset;
     struct destroyer destroyer = {world, a, FERRY_PENDING};
     pthread_t thread;
     pthread_create(&thread, NULL, destroy, &destroyer);
@@ -441,16 +393,11 @@ static void what_is_destroyed_in_vain_may_have_left_meanwhile(void **state)
     while (ferry_vidmm_placement(manager, a, &place) == FERRY_OK)
         ;
     assert_int_equal(world_resident(world, &b, 1), FERRY_PENDING); // it goes, behind its job
-    ferry_vm_take_lock(manager);
-    turns.turn = manager->core.platform.wait_for_progress;
     turns.destroyer = thread;
     turns.locked = turns.times_out = true;
-    manager->core.miniport = &table;
-    manager->core.platform.wait_for_progress = turn_for_one;
-    ferry_vm_give_lock(manager);
+    let_resets_fail(manager, turn_for_one);
     pthread_join(thread, NULL);
-    manager->core.platform.wait_for_progress = turns.turn;
-    manager->core.miniport = real;
+    let_it_come_again(manager);
     assert_int_equal(destroyer.result, FERRY_ERROR_TIMEOUT);
     let_go(world, fence);
     assert_int_equal(own_address(world, a), own);
@@ -476,17 +423,10 @@ static void a_device_ends_behind_the_page_tables_of_what_it_had(void **state)
         world->knobs->hold_paging = true;
         if (before)
             assert_int_equal(ferry_vidmm_destroy_allocation(manager, a), FERRY_OK);
-        static DRIVER_INITIALIZATION_DATA table;
-        const DRIVER_INITIALIZATION_DATA *real = manager->core.miniport;
-        int (*turn)(void *context) = manager->core.platform.wait_for_progress;
-        table = *real;
-        table.DxgkDdiResetEngine = no_reset;
-        manager->core.platform.wait_for_progress = nothing_comes;
-        manager->core.miniport = &table;
+        let_nothing_come(manager);
         int result = ferry_vidmm_destroy_device(manager, world->device);
         assert_int_equal(result, addresses_wanted() ? FERRY_ERROR_TIMEOUT : FERRY_OK);
-        manager->core.platform.wait_for_progress = turn;
-        manager->core.miniport = real;
+        let_it_come_again(manager);
         world->knobs->hold_paging = false;
         D3DKMT_DEVICEEXECUTION_STATE execution;
         if (addresses_wanted()) {

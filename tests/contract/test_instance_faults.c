@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Paging of one instance of a renamed allocation faults: what it held matters only while somebody may want it.
 #include "discards.h"
+#include "in_vain.h"
 #include "vidmm/api/manager.h"
 
 static void poll(struct world *world)
@@ -83,13 +84,6 @@ static void let_paging_go(void *context)
         turning->knobs->hold_node = 0;
 }
 
-static NTSTATUS no_reset(HANDLE adapter, DXGKARG_RESETENGINE *argument)
-{
-    (void)adapter;
-    (void)argument;
-    return STATUS_IO_TIMEOUT;
-}
-
 // The content comes in while a lock that discards it waits for a job on the only other instance. It faults; then the
 // job ends, or never does and the lock fails.
 static D3DKMT_HANDLE fault_under_a_lock(struct world **opened, bool job_ends)
@@ -99,17 +93,13 @@ static D3DKMT_HANDLE fault_under_a_lock(struct world **opened, bool job_ends)
     hold(world);
     world_gpu_name(world, world->context, allocation, false);
     discard(world, allocation, 2); // takes the idle one
-    static DRIVER_INITIALIZATION_DATA table;
-    const DRIVER_INITIALIZATION_DATA *real = world->manager->core.miniport;
-    table = *real;
-    table.DxgkDdiResetEngine = no_reset;
-    world->manager->core.miniport = &table;
+    let_resets_fail(world->manager, NULL);
     world->knobs->before_turn = let_paging_go;
     world->knobs->before_turn_context = &job_ends;
     assert_int_equal(try_discard(world, allocation, 0, 3), job_ends ? FERRY_OK : FERRY_ERROR_TIMEOUT);
     world->knobs->before_turn = NULL;
     world->knobs->hold_node = 0;
-    world->manager->core.miniport = real;
+    let_it_come_again(world->manager);
     assert_int_equal(world_statistics(world).faulted_paging_buffers, 1);
     return allocation;
 }

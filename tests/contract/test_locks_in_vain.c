@@ -6,6 +6,12 @@
 #include "discards.h"
 #include "in_vain.h"
 
+static void go_on(struct world *world)
+{
+    let_it_come_again(world->manager);
+    world->knobs->hold_node = 0;
+}
+
 // What a job wrote is in it too, and in video memory alone; a job that does nothing is held back behind that.
 static D3DKMT_HANDLE in_use(struct world *world, UINT flags, bool aperture)
 {
@@ -54,9 +60,9 @@ static void a_discard_that_waits_in_vain_has_discarded_nothing(void **state)
         struct world *world = open_held(64);
         D3DKMT_HANDLE a = in_use(world, kinds[kind / 2], kind % 2);
         void *address;
-        let_nothing_come(world);
+        let_nothing_come(world->manager);
         assert_int_equal(ferry_vidmm_lock(world->manager, a, D3DDDI_LOCK_DISCARD, &address), FERRY_ERROR_TIMEOUT);
-        let_it_come_again(world);
+        go_on(world);
         assert_false(world_place(world, a).locked);
         if (kind % 2)
             check(world, a, D3DDDI_LOCK_READ_ONLY);
@@ -80,14 +86,14 @@ static void take_its_room(const struct locker *locker, pthread_t thread, D3DKMT_
     assert_int_equal(world_resident(world, &large, 1), FERRY_PENDING);
     assert_int_equal(world_place(world, locker->allocation).segment, 0);
     if (fails)
-        let_nothing_come(world);
+        let_nothing_come(world->manager);
     ferry_vm_take_lock(world->manager);
     world->knobs->hold_node = fails ? HELD_NODE : 0;
     ferry_vm_give_lock(world->manager);
     pthread_join(thread, NULL);
     assert_int_equal(locker->result, fails ? FERRY_ERROR_TIMEOUT : FERRY_OK);
     if (fails)
-        let_it_come_again(world);
+        go_on(world);
     for (unsigned i = 0; i < 40; i++)
         ferry_vidmm_poll(world->manager, true);
     assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, large), FERRY_OK);
@@ -285,7 +291,7 @@ static void others_that_go_on_for_ever_do_not_keep_a_lock_waiting(void **state)
         assert_in_range(rounds, 2, 20);
         assert_true(kept);
         if (fails)
-            let_nothing_come(world);
+            let_nothing_come(world->manager);
         ferry_vm_take_lock(world->manager);
         world->knobs->hold_node = fails ? world->knobs->hold_node : 0;
         world->knobs->hold_turns = fails ? 1 : 0;
@@ -293,7 +299,7 @@ static void others_that_go_on_for_ever_do_not_keep_a_lock_waiting(void **state)
         pthread_join(thread, NULL);
         assert_int_equal(locker.result, fails ? FERRY_ERROR_TIMEOUT : FERRY_OK);
         if (fails) {
-            let_it_come_again(world);
+            go_on(world);
             assert_false(world_place(world, a).locked);
             assert_int_equal(ferry_vidmm_lock(world->manager, a, D3DDDI_LOCK_READ_ONLY, &address),
                              FERRY_ERROR_DEVICE_LOST);

@@ -3,8 +3,8 @@
 // leads the next one nowhere. Driver model 2; jobs go by address and name nothing.
 #include <stdlib.h>
 
+#include "in_vain.h"
 #include "programs.h"
-#include "vidmm/api/call.h"
 
 #define BASE (UINT64_C(1) << 41)
 
@@ -106,33 +106,12 @@ static void what_a_program_left_leads_the_next_one_nowhere(void **state)
     }
 }
 
-static int nothing_comes(void *context)
-{
-    (void)context;
-    return FERRY_ERROR_TIMEOUT;
-}
-
-static NTSTATUS no_reset(HANDLE adapter, DXGKARG_RESETENGINE *argument)
-{
-    (void)adapter;
-    (void)argument;
-    return STATUS_IO_TIMEOUT;
-}
-
 // Its last flush, which leads the space away from its tables, is on its way.
 static void end_in_vain(struct world *world, D3DKMT_HANDLE process)
 {
-    static DRIVER_INITIALIZATION_DATA table;
-    struct ferry_vidmm *manager = world->manager;
-    const DRIVER_INITIALIZATION_DATA *real = manager->core.miniport;
-    int (*turn)(void *context) = manager->core.platform.wait_for_progress;
-    table = *real;
-    table.DxgkDdiResetEngine = no_reset;
-    manager->core.platform.wait_for_progress = nothing_comes;
-    manager->core.miniport = &table;
-    assert_int_equal(ferry_vidmm_destroy_process(manager, process), FERRY_ERROR_TIMEOUT);
-    manager->core.platform.wait_for_progress = turn;
-    manager->core.miniport = real;
+    let_nothing_come(world->manager);
+    assert_int_equal(ferry_vidmm_destroy_process(world->manager, process), FERRY_ERROR_TIMEOUT);
+    let_it_come_again(world->manager);
 }
 
 // It has new tables then, and they are its space's last word, also where that flush faults and goes again.

@@ -102,10 +102,11 @@ static void R83_what_has_a_backing_store_already_goes_there(void **state)
     world->knobs->delay = 1;
     world->knobs->hold_paging = true;
     world->knobs->hold_turns = UINT32_MAX;
-    let_nothing_come(world);
+    let_nothing_come(world->manager);
     assert_int_equal(ferry_vidmm_lock(world->manager, t.allocation, D3DDDI_LOCK_READ_ONLY, &address),
                      FERRY_ERROR_TIMEOUT);
-    let_it_come_again(world);
+    let_it_come_again(world->manager);
+    world->knobs->hold_paging = false;
     for (unsigned i = 0; i < 100; i++)
         ferry_vidmm_poll(world->manager, true);
     const struct ferry_vm_allocation *allocation =

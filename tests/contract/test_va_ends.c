@@ -2,7 +2,7 @@
 // What an update of GPU virtual addresses is about that waits for its queue's jobs, one of which is held back, is
 // destroyed: by itself, with its device, in vain.
 #include "beside.h"
-#include "vidmm/api/call.h"
+#include "in_vain.h"
 
 // It does, and its places are the next one's, which is mapped at the address.
 static void goes_at_once(struct beside *b, D3DKMT_HANDLE old, D3DKMT_HANDLE next, uint64_t address)
@@ -104,42 +104,6 @@ static void what_is_left_of_a_mapping_that_was_never_there_goes_without_a_word(v
     world_close(b.world);
 }
 
-static int nothing_comes(void *context)
-{
-    (void)context;
-    return FERRY_ERROR_TIMEOUT;
-}
-
-static NTSTATUS no_reset(HANDLE adapter, DXGKARG_RESETENGINE *argument)
-{
-    (void)adapter;
-    (void)argument;
-    return STATUS_UNSUCCESSFUL;
-}
-
-// Nobody comes to an end from here on, until let_go().
-static struct {
-    const DRIVER_INITIALIZATION_DATA *real;
-    int (*turn)(void *context);
-} held;
-
-static void hold_all(struct ferry_vidmm *manager)
-{
-    static DRIVER_INITIALIZATION_DATA table;
-    held.real = manager->core.miniport;
-    held.turn = manager->core.platform.wait_for_progress;
-    table = *held.real;
-    table.DxgkDdiResetEngine = no_reset;
-    manager->core.platform.wait_for_progress = nothing_comes;
-    manager->core.miniport = &table;
-}
-
-static void let_go(struct ferry_vidmm *manager)
-{
-    manager->core.platform.wait_for_progress = held.turn;
-    manager->core.miniport = held.real;
-}
-
 // What an update of a program has queued for what is gone is over before the program is, and its page tables another's.
 static void a_program_ends_behind_what_its_updates_have_queued(void **state)
 {
@@ -172,9 +136,9 @@ static void a_program_ends_behind_what_its_updates_have_queued(void **state)
     assert_int_equal(ferry_vidmm_destroy_device(manager, devices[1]), FERRY_OK);
     world->knobs->hold_node = 0;
     assert_int_equal(ferry_vidmm_wait(manager, slow, fence), FERRY_OK);
-    hold_all(manager);
+    let_nothing_come(manager);
     assert_int_equal(ferry_vidmm_destroy_process(manager, process), FERRY_ERROR_TIMEOUT);
-    let_go(manager);
+    let_it_come_again(manager);
     world->knobs->hold_paging = false;
     assert_int_equal(ferry_vidmm_destroy_process(manager, process), FERRY_OK);
     world_close(world);
@@ -190,9 +154,9 @@ static void what_is_destroyed_in_vain_has_its_update(void **state)
     struct ferry_vidmm_update change = mapping(b.x, 4, wanted, 0);
     hold_copy(&b, wanted, map(b.world, wanted, BASE + 0x180000, 4));
     update(b.world, b.slow, &change, 1);
-    hold_all(manager);
+    let_nothing_come(manager);
     assert_int_equal(ferry_vidmm_destroy_allocation(manager, wanted), FERRY_ERROR_TIMEOUT);
-    let_go(manager);
+    let_it_come_again(manager);
     slow_reads(&b, wanted, b.x + PAGES(2), world_word(3, PAGES(2) / 4));
     world_close(b.world);
 }
@@ -208,9 +172,9 @@ static void what_has_had_its_turn_is_over_before_it_is_destroyed(void **state)
     struct ferry_vidmm_update change = mapping(b.x, 4, wanted, 0);
     update(b.world, b.slow, &change, 1);
     finish(&b);
-    hold_all(manager);
+    let_nothing_come(manager);
     assert_int_equal(ferry_vidmm_destroy_allocation(manager, wanted), FERRY_ERROR_TIMEOUT);
-    let_go(manager);
+    let_it_come_again(manager);
     b.world->knobs->hold_paging = false;
     slow_reads(&b, wanted, b.x + PAGES(2), world_word(3, PAGES(2) / 4));
     assert_int_equal(ferry_vidmm_destroy_allocation(manager, wanted), FERRY_OK);
