@@ -27,6 +27,16 @@ uint32_t reg(struct state *state, uint32_t offset);
 // Keeps the causes and counts the calls.
 void on_interrupt(void *context, uint32_t causes);
 
+// Opening: test_device_open.c.
+void open_loads_the_image_and_reports_sizes(void **context);
+void time_outs_are_longer_than_the_link_takes(void **context);
+void another_contract_is_refused_by_name(void **context);
+void a_newer_minor_version_is_taken(void **context);
+void the_device_says_for_which_board_it_is(void **context);
+void a_device_whose_name_cannot_be_read_is_not_opened(void **context);
+void a_device_that_has_run_before_is_reset(void **context);
+void firmware_that_does_not_come_up_is_named(void **context);
+void firmware_may_come_from_a_file(void **context);
 // Faults and refused writes: test_device_faults.c.
 void faults_come_in_order_and_round_the_log(void **context);
 void refused_writes_are_faults_of_their_entry(void **context);

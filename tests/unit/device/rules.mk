@@ -5,7 +5,7 @@ DEVICE_TEST_SOURCES := tests/unit/device/fake_link.c $(wildcard host-driver/devi
 DEVICE_TEST_HEADERS := $(wildcard tests/unit/device/*.h) $(HOST_HEADERS)
 DEVICE_TEST_FLAGS := $(CPPFLAGS) -I$(BUILD)/firmware -Itests/unit/device
 
-$(BUILD)/tests/device: $(addprefix tests/unit/device/,rig.c test_device.c test_device_faults.c test_device_memory.c) \
+$(BUILD)/tests/device: $(addprefix tests/unit/device/,rig.c test_device.c test_device_open.c test_device_faults.c test_device_memory.c) \
     $(DEVICE_TEST_SOURCES) $(DEVICE_TEST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(DEVICE_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka $(LDLIBS)

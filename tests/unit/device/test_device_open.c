@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device layer over a fake link: opening, and what is refused then.
+#include "rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "firmware_image.h"
+
+void open_loads_the_image_and_reports_sizes(void **context)
+{
+    struct state *state = *context;
+    struct ferry_gpu_info info;
+    ferry_gpu_query(state->gpu, &info);
+    assert_int_equal(info.contract_version, 0x50000);
+    assert_int_equal(info.firmware_version, 0x10000);
+    assert_int_equal(info.rings, 5);
+    assert_int_equal(info.tags, 32);
+    assert_int_equal(info.slots, 4);
+    assert_int_equal(info.slot_bytes, 4096);
+    assert_int_equal(info.data_bytes, 8);
+    assert_int_equal(info.aperture_pages, 4096);
+    assert_int_equal(info.local_bytes, 0x3000000);
+    assert_memory_equal((char *)state->fake->registers + 0x8000, ferry_firmware_image, ferry_firmware_image_bytes);
+    assert_int_equal(reg(state, FERRY_BAR0_HOST_CONTRACT), 0x50000);
+    assert_int_equal(reg(state, FERRY_BAR0_CONTROL), 1);
+    assert_int_not_equal(reg(state, FERRY_BAR0_ENGINE_TIMEOUT), 0);
+    assert_int_not_equal(reg(state, FERRY_BAR0_COMPLETION_TIMEOUT), 0);
+    assert_int_equal(reg(state, FERRY_BAR0_INTERRUPT_ENABLE), 0x3ff);
+    assert_int_equal(ferry_gpu_firmware_state(state->gpu, NULL, NULL), FERRY_OK);
+}
+
+/// Open with one thing wrong; everything must be given back.
+static int open_wrong(struct fake_link *fake, const struct ferry_gpu_options *options)
+{
+    struct ferry_gpu *gpu = NULL;
+    bool *closed = fake->closed;
+    int error = ferry_gpu_open(&fake->link, options, &gpu);
+    assert_null(gpu);
+    assert_false(*closed); // The link stays the caller's.
+    assert_int_equal(ferry_dma_map_pages(fake->map), 0);
+    fake->link.operations->close(&fake->link);
+    *closed = false;
+    return error;
+}
+
+/// The device gives a read up after its time-out and an eighth at most: by then the engine may not have given the host
+/// up.
+void time_outs_are_longer_than_the_link_takes(void **context)
+{
+    (void)context;
+    bool closed = false;
+    for (const uint32_t *delay = (const uint32_t[]){1, 1250000, INT32_MAX, 0}; *delay != 0; delay++) {
+        struct ferry_gpu *gpu;
+        struct fake_link *fake = fake_link_create(&closed);
+        fake->delay = *delay;
+        assert_int_equal(ferry_gpu_open(&fake->link, NULL, &gpu), FERRY_OK);
+        const uint64_t completion = fake->registers[FERRY_BAR0_COMPLETION_TIMEOUT / 4];
+        assert_true(completion > *delay);
+        assert_true(fake->registers[FERRY_BAR0_ENGINE_TIMEOUT / 4] > completion + completion / 8);
+        ferry_gpu_close(gpu);
+    }
+}
+
+void another_contract_is_refused_by_name(void **context)
+{
+    (void)context;
+    bool closed = false;
+    struct fake_link *fake = fake_link_create(&closed);
+    fake->registers[FERRY_BAR0_CONTRACT_VERSION / 4] = 0x10000;
+    assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_CONTRACT);
+    fake = fake_link_create(&closed);
+    fake->registers[0] = 0xffffffff;
+    assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_CONTRACT);
+    fake = fake_link_create(&closed);
+    fake->final_state = FERRY_FIRMWARE_STATE_REFUSED;
+    const struct ferry_gpu_options options = {.size = sizeof(options), .host_contract = 0x50007};
+    assert_int_equal(open_wrong(fake, &options), FERRY_ERROR_CONTRACT);
+}
+
+void a_newer_minor_version_is_taken(void **context)
+{
+    (void)context;
+    bool closed = false;
+    struct ferry_gpu *gpu;
+    struct fake_link *fake = fake_link_create(&closed);
+    fake->registers[FERRY_BAR0_CONTRACT_VERSION / 4] = 0x50009;
+    assert_int_equal(ferry_gpu_open(&fake->link, NULL, &gpu), FERRY_OK);
+    ferry_gpu_close(gpu);
+}
+
+static void describe_by_registers(struct ferry_link *link, struct ferry_link_description *description)
+{
+    (void)link;
+    strcpy(description->medium, "a slot");
+}
+
+static void describe_by_itself(struct ferry_link *link, struct ferry_link_description *description)
+{
+    (void)link;
+    strcpy(description->device, "said-in-a-hello");
+}
+
+// As a link says it, or else as the registers do, whose letters go on to the last but one at most.
+void the_device_says_for_which_board_it_is(void **context)
+{
+    (void)context;
+    static const struct {
+        void (*describe)(struct ferry_link *, struct ferry_link_description *);
+        const char *letters, *told;
+    } cases[] = {
+        {describe_by_registers, "acorn", "acorn"},
+        {describe_by_registers, "fifteen-letters", "fifteen-letters"},
+        {describe_by_registers, "sixteen--letters", "sixteen--letter"},
+        {describe_by_registers, "", ""},
+        {describe_by_itself, "acorn", "said-in-a-hello"},
+        {NULL, "acorn", "acorn"},
+    };
+    for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {
+        bool closed = false;
+        struct ferry_gpu *gpu;
+        struct ferry_gpu_info info;
+        struct fake_link *fake = fake_link_create(&closed);
+        struct ferry_link_operations operations = *fake->link.operations;
+        operations.describe = cases[n].describe;
+        fake->link.operations = &operations;
+        memcpy((char *)fake->registers + FERRY_BAR0_BOARD, cases[n].letters, strlen(cases[n].letters));
+        assert_int_equal(ferry_gpu_open(&fake->link, NULL, &gpu), FERRY_OK);
+        ferry_gpu_query(gpu, &info);
+        assert_string_equal(info.link.device, cases[n].told);
+        ferry_gpu_close(gpu);
+    }
+}
+
+static const struct ferry_link_operations *operations_of_fake;
+
+static int all_but_the_last_letters(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, uint32_t *value)
+{
+    return offset == FERRY_BAR0_BOARD + 12 ? FERRY_ERROR_TIMEOUT : operations_of_fake->read32(link, bar, offset, value);
+}
+
+void a_device_whose_name_cannot_be_read_is_not_opened(void **context)
+{
+    (void)context;
+    bool closed = false;
+    struct fake_link *fake = fake_link_create(&closed);
+    operations_of_fake = fake->link.operations;
+    struct ferry_link_operations operations = *operations_of_fake;
+    operations.read32 = all_but_the_last_letters;
+    fake->link.operations = &operations;
+    assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_TIMEOUT);
+}
+
+// What an earlier driver has left is gone before anything is set up.
+void a_device_that_has_run_before_is_reset(void **context)
+{
+    (void)context;
+    static struct ferry_link_operations without;
+    const struct {
+        int error, expected;
+        unsigned reads;
+        bool cannot;
+    } cases[] = {{FERRY_OK, FERRY_OK, 0, false},
+                 {FERRY_OK, FERRY_OK, 9, false},
+                 {FERRY_OK, FERRY_ERROR_TIMEOUT, ~0u, false},
+                 {FERRY_ERROR_BACKEND, FERRY_ERROR_BACKEND, 0, false},
+                 {FERRY_OK, FERRY_ERROR_UNSUPPORTED, 0, true}};
+    for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {
+        bool closed = false;
+        struct ferry_gpu *gpu;
+        struct fake_link *fake = fake_link_create(&closed);
+        without = *fake->link.operations;
+        without.reset = NULL;
+        fake->registers[FERRY_BAR0_HOST_CONTRACT / 4] = 0x50000;
+        fake->registers[FERRY_BAR0_FAULT_LOG_PRODUCED / 4] = 77;
+        fake->reset_error = cases[n].error;
+        fake->reset_reads = cases[n].reads;
+        fake->link.operations = cases[n].cannot ? &without : fake->link.operations;
+        if (cases[n].expected != FERRY_OK) {
+            assert_int_equal(open_wrong(fake, NULL), cases[n].expected);
+            continue;
+        }
+        assert_int_equal(ferry_gpu_open(&fake->link, NULL, &gpu), FERRY_OK);
+        assert_int_equal(fake->resets, 1);
+        assert_int_equal(fake->registers[FERRY_BAR0_FAULT_LOG_PRODUCED / 4], 0);
+        assert_int_not_equal(fake->registers[FERRY_BAR0_HOST_CONTRACT / 4], 0);
+        ferry_gpu_close(gpu);
+    }
+}
+
+void firmware_that_does_not_come_up_is_named(void **context)
+{
+    (void)context;
+    bool closed = false;
+    struct fake_link *fake = fake_link_create(&closed);
+    fake->final_state = FERRY_FIRMWARE_STATE_HALTED;
+    assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_FIRMWARE);
+    fake = fake_link_create(&closed);
+    fake->corrupt_firmware_ram = true;
+    assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_FIRMWARE);
+    fake = fake_link_create(&closed);
+    fake->boot_cycles = 60000;
+    struct ferry_gpu_options options = {.size = sizeof(options), .boot_timeout = 50000};
+    assert_int_equal(open_wrong(fake, &options), FERRY_ERROR_TIMEOUT);
+    fake = fake_link_create(&closed);
+    fake->registers[FERRY_BAR0_FIRMWARE_RAM_BYTES / 4] = 16;
+    assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_FIRMWARE);
+    fake = fake_link_create(&closed);
+    options = (struct ferry_gpu_options){.size = sizeof(options), .firmware_file = "/nonexistent/image"};
+    assert_int_equal(open_wrong(fake, &options), FERRY_ERROR_FIRMWARE);
+    fake = fake_link_create(&closed);
+    options = (struct ferry_gpu_options){.size = 3};
+    assert_int_equal(open_wrong(fake, &options), FERRY_ERROR_ARGUMENT);
+}
+
+void firmware_may_come_from_a_file(void **context)
+{
+    (void)context;
+    bool closed = false;
+    struct ferry_gpu *gpu;
+    char name[] = "/tmp/ferry-firmware-XXXXXX";
+    const int file = mkstemp(name);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, "abcdefg", 7), 7);
+    close(file);
+    struct fake_link *fake = fake_link_create(&closed);
+    const struct ferry_gpu_options options = {.size = sizeof(options), .firmware_file = name};
+    assert_int_equal(ferry_gpu_open(&fake->link, &options, &gpu), FERRY_OK);
+    assert_memory_equal((char *)fake->registers + 0x8000, "abcdefg\0", 8);
+    ferry_gpu_close(gpu);
+    unlink(name);
+}
