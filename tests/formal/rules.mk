@@ -61,8 +61,9 @@ FORMAL_THERE_AND_BACK := tlp_there_and_back 14,14:bounded "" rtl/fabric/ferry_tl
 	tests/formal/tlp_there_and_back.v
 # A change of three pages, from its offer to its end.
 FORMAL_UPDATE_PORTS := update_ports 10,12:bounded "" rtl/fabric/ferry_fifo.v rtl/mmu/ferry_aperture_update.v -- tests/formal/update_ports.v
-# Between a hard link block and the device, ten clocks: both ways two packets and more. Another mirror, which does what it likes.
-FORMAL_SLOT := slot_streams 10,10:bounded "" -Irtl/slot tests/formal/any_slot_mirror.v rtl/slot/ferry_slot_credits.v \
+# Between a hard link block and the device, ten clocks: both ways two packets and more. Another mirror and other
+# credits, which do what they like.
+FORMAL_SLOT := slot_streams 10,10:bounded "" -Irtl/slot tests/formal/any_slot_mirror.v tests/formal/any_slot_credits.v \
 	rtl/slot/ferry_slot.v -- tests/formal/slot_streams.v
 # Which of the block's credits have no end. Covers lie behind the clocks that it waits for at first.
 FORMAL_SLOT_CREDITS := ferry_slot_credits 3,20 "" rtl/slot/ferry_slot_credits.v
