@@ -40,7 +40,8 @@ class DeviceWithMemory
     // It takes the freedom that AXI4 leaves: bursts of different ids are served beat by beat in any order, some late; a
     // read sees what was there as its address came, or as its data goes; what is written is there with its response.
     bool any_order = false;
-    // So many beats read, and bursts written, from now on the answer is an error; below 0 never.
+    // So many beats read, and bursts written, from now on the answer is an error; below 0 never. What is read then are
+    // no bytes of memory, and of memory in any order nothing is written.
     int read_error_in = -1, write_error_in = -1;
     // Asked of each burst read of video memory, by its address and beats: with how many beats left is one an error; 0
     // never. What is on the bus then.
@@ -84,6 +85,8 @@ class DeviceWithMemory
             const bool bad = r.beats == r.bad_beats_left;
             if (bad)
                 top.m_axi_rdata = bad_data;
+            else if (read_error_in == 0)
+                top.m_axi_rdata = ~top.m_axi_rdata;
             top.m_axi_rresp = bad ? 2 | (r.address >> 3 & 1) : read_error_in == 0 ? 2 : 0;
             top.m_axi_rlast = r.beats == 1;
         }
@@ -126,8 +129,9 @@ class DeviceWithMemory
             }
         }
         if (top.m_axi_bvalid && top.m_axi_bready) {
-            for (const auto &byte : responses_[response_at_].bytes)
-                store(byte.first, byte.second);
+            if (top.m_axi_bresp == 0)
+                for (const auto &byte : responses_[response_at_].bytes)
+                    store(byte.first, byte.second);
             responses_.erase(responses_.begin() + static_cast<ptrdiff_t>(response_at_));
             answering_ = false;
             write_error_in -= write_error_in >= 0;

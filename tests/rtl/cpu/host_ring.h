@@ -60,6 +60,20 @@ class Ring
         word(FERRY_OPCODE_FILL | 8u << 16, kind << 2 | pattern_log2 << 6);
         return word(bytes).word(destination).word(pattern);
     }
+    Ring &write(uint32_t kind, uint64_t destination, uint64_t value)
+    {
+        word(FERRY_OPCODE_WRITE | 8u << 16, kind << 2);
+        return word(8u, 0u).word(destination).word(value);
+    }
+    // A packet that does nothing, up to this byte of the buffer.
+    Ring &pad(uint32_t end)
+    {
+        if (bytes_ < end)
+            word(FERRY_OPCODE_NOP | (end - bytes_) / 4 << 16, 0);
+        while (bytes_ < end)
+            word(~uint64_t{0});
+        return *this;
+    }
     // Hands over what was written since; returns its fence value.
     uint64_t submit(uint32_t flags = 0)
     {
@@ -87,6 +101,14 @@ class Ring
     // Seven buffers may wait; the eighth entry stays free.
     bool full() { return produced_ - static_cast<uint32_t>(record(16)) >= 7; }
     uint32_t bytes() const { return bytes_; }
+    uint32_t produced() const { return produced_; }
+    // Its entries are counted from there on, and its fences.
+    void count_from(uint32_t entry, uint64_t fence)
+    {
+        produced_ = entry;
+        fence_ = fence;
+        root_.store64(FENCES + number_ * 64 + FERRY_FENCE_RECORD_VALUE, fence);
+    }
     bool idle() { return record(FERRY_FENCE_RECORD_VALUE) == fence_; }
 
     // From one fence value to the next.

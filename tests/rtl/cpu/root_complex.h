@@ -194,8 +194,8 @@ class RootComplex : public DeviceWithMemory
     // Of each kind of packet it has those for one alone, which come back less than so many cycles behind its end; 0 =
     // plenty.
     unsigned credit_latency = 0;
-    // The largest payload, as configuration says: enumerate's.
-    unsigned payload = 256;
+    // The largest payload, as configuration says: enumerate's; the host's answers may have less.
+    unsigned payload = 256, answer_payload = 256;
     // Reads of the host's memory are answered in any order, some late.
     bool answers_in_any_order = false;
     // The host's memory takes reads and does not answer; answer_late() does.
@@ -208,6 +208,13 @@ class RootComplex : public DeviceWithMemory
         unanswered_.clear();
     }
     size_t unanswered() const { return unanswered_.size(); }
+    // Once in so many reads of the device the host's memory answers that it does not, and once in so many with poisoned
+    // bytes, which are others; 0 never.
+    unsigned answers_wrong_in = 0;
+    // Tags from 32 on are allowed, or were a while ago.
+    void allow_long_tags(bool allowed) { long_tags_until_ = allowed ? ~0ull : std::min(long_tags_until_, time + 300); }
+    // Sends a request that wants an answer, which must come.
+    Packet ask(const Packet &packet) { return request(packet, 0); }
     unsigned interrupts = 0, unmapped = 0;
     // No Snoop attribute of the device's last access, by page.
     std::map<uint64_t, bool> no_snoop;
@@ -328,6 +335,8 @@ class RootComplex : public DeviceWithMemory
             return;
         }
         indiscreet += began_ >= silent_from;
+        if ((kind & 0xdf) == 0 && began_ > long_tags_until_ && (p[1] >> 8 & 255) >= 32)
+            broke("a tag that it may not have", p);
         uint64_t address = wide ? uint64_t{p[2]} << 32 | p[3] : p[2];
         address &= ~3ull;
         unsigned header = wide ? 4 : 3;
@@ -390,18 +399,26 @@ class RootComplex : public DeviceWithMemory
                 {due, {0x0a000000, 0x00002000 | (length * 4 & 0xfff), id | static_cast<uint32_t>(address & 0x7f)}});
             return;
         }
+        if (answers_wrong_in && random_.once_in(answers_wrong_in)) {
+            const uint32_t status = random_.once_in(2) ? 0x2000 : 0x8000; // Unsupported Request, Completer Abort.
+            to_device_.push_back(
+                {due, {0x0a000000, status | (length * 4 & 0xfff), id | static_cast<uint32_t>(address & 0x7f)}});
+            return;
+        }
+        const bool poisoned = answers_wrong_in && random_.once_in(answers_wrong_in);
         // At most the largest payload a completion, and ends at the read completion boundary, the next one now and
         // then.
         while (length) {
-            uint32_t to_edge = ((random_.once_in(3) ? 64 : payload) - (address & 63)) / 4;
+            uint32_t to_edge = ((random_.once_in(3) ? 64 : std::min(payload, answer_payload)) - (address & 63)) / 4;
             uint32_t now = std::min(to_edge, length);
-            Packet c = {0x4a000000 | now, (length * 4) & 0xfff, id | static_cast<uint32_t>(address & 0x7f)};
+            Packet c = {0x4a000000 | poisoned << 14 | now, (length * 4) & 0xfff,
+                        id | static_cast<uint32_t>(address & 0x7f)};
             // The first completion's byte count leaves out what the first byte enables leave out; the device asks for
             // whole words, so nothing is left out here.
             for (uint32_t i = 0; i < now; i++) {
                 uint32_t word;
                 std::memcpy(&word, page(address) + (address & 4095) + i * 4, 4);
-                c.push_back(word);
+                c.push_back(poisoned ? ~word : word);
             }
             to_device_.push_back({due, c});
             address += now * 4;
@@ -419,7 +436,7 @@ class RootComplex : public DeviceWithMemory
     std::vector<Packet> unanswered_;
     bool answered_ = false, sending_ = false;
     size_t sent_ = 0;
-    uint64_t began_ = 0;
+    uint64_t began_ = 0, long_tags_until_ = ~0ull;
     // From when on there is room for a write or message, a read, a completion; the kind of the packet that is being
     // sent.
     uint64_t room_from_[3] = {};

@@ -10,8 +10,8 @@ rtl_program = $(VERILATE) --cc --exe --build -O3 $(RTL_FLAGS) --top-module $(1) 
 
 RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device_32 rtl_device_128 rtl_endings rtl_fetch rtl_restart \
     rtl_sequencer rtl_sequencer_flat rtl_tiny)
-DEVICE_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_device rtl_function_reset rtl_host_view rtl_memory_faults rtl_resumed rtl_troubles \
-    rtl_virtual)
+DEVICE_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_device rtl_function_reset rtl_host_view rtl_memory_faults rtl_resumed rtl_storm \
+    rtl_troubles rtl_virtual)
 RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
 TEST_PROGRAMS += $(RTL_CPU_PROGRAMS) $(DEVICE_PROGRAMS)
 LONG_RANDOM += $(BUILD)/tests/rtl_function_reset $(BUILD)/tests/rtl_restart
@@ -74,6 +74,11 @@ SOAKS += soak-function-reset
 soak-troubles: $(BUILD)/tests/rtl_troubles
 	FERRY_DEVICES=100 $<
 SOAKS += soak-troubles
+
+.PHONY: soak-storm
+soak-storm: $(BUILD)/tests/rtl_storm
+	FERRY_DEVICES=150 $<
+SOAKS += soak-storm
 
 # A hundred thousand hostile packets into the whole device, jobs of both rings after each hundred.
 .PHONY: soak-hostile-device
