@@ -39,6 +39,9 @@ $(filter-out $(CHAOS_PROGRAMS),$(SUITE_PROGRAMS)): $(BUILD)/tests/contract_%: $(
 # This one counts what ranges are looked at.
 $(addprefix $(BUILD)/tests/contract_,va_many va_many_kmd): CROWD_WAITS += -Wl,--wrap=ferry_vm_address_most_pieces
 
+# A neighbour comes in between the turns of whoever waits.
+$(addprefix $(BUILD)/tests/contract_,linear_waits linear_waits_kmd): CROWD_WAITS += -Wl,--wrap=ferry_vm_block
+
 # This one is more than one file.
 $(addprefix $(BUILD)/tests/contract_,va_cells va_cells_kmd): $(BUILD)/obj-suite/$(CONTRACT_SUITE)/va_cells.o
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a lock with AcquireAperture waits for, and what it does not. Driver model 1.
 #include <pthread.h>
+#include <stdio.h>
 
 #include "tiled.h"
 #include "vidmm/api/call.h"
@@ -102,11 +103,75 @@ static void a_lock_waits_for_no_paging_but_its_own(void **state)
     }
 }
 
+// Whoever waits in the manager lets others in after each turn, which is where a neighbour sends the allocation out and
+// brings it in again.
+int __real_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number,
+                          struct ferry_vm_patience *patience);
+int __wrap_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number,
+                          struct ferry_vm_patience *patience);
+static struct neighbour {
+    struct world *world;
+    D3DKMT_HANDLE allocation, large;
+    unsigned goes, most;
+} neighbour;
+
+// Out, to make room for what is as large as video memory, and in again.
+static void send_out_and_in(void)
+{
+    (void)world_evict(neighbour.world, neighbour.allocation);
+    if (world_resident(neighbour.world, &neighbour.large, 1) >= 0)
+        (void)world_evict(neighbour.world, neighbour.large);
+    (void)world_resident(neighbour.world, &neighbour.allocation, 1);
+}
+
+int __wrap_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number,
+                          struct ferry_vm_patience *patience)
+{
+    int result = __real_ferry_vm_block(manager, node, number, patience);
+    if (result != FERRY_PENDING || neighbour.goes >= neighbour.most)
+        return result;
+    neighbour.goes++;
+    ferry_vm_give_lock(manager);
+    send_out_and_in();
+    ferry_vm_take_lock(manager);
+    return result;
+}
+
+// Neither the lock nor an access waits for as long as somebody sends the allocation out and brings it in.
+static void a_lock_ends_though_its_allocation_comes_and_goes(void **state)
+{
+    (void)state;
+    for (unsigned access = 0; access < 2; access++) {
+        struct world *world = tiled_world();
+        struct tiled t;
+        tiled_create(world, &t, &tiled_one, CPU);
+        if (access)
+            tiled_lock(world, &t, 0);
+        world->knobs->delay = 8;
+        neighbour = (struct neighbour){.world = world,
+                                       .allocation = t.allocation,
+                                       .large = world_create(world, PAGES(TILED_LOCAL), 0),
+                                       .most = 1000};
+        send_out_and_in();
+        if (access)
+            tiled_write_some(world, &t);
+        else
+            tiled_lock(world, &t, 0);
+        printf("%s: the neighbour came %u times\n", access ? "access" : "lock", neighbour.goes);
+        assert_in_range(neighbour.goes, 1, 100);
+        neighbour.most = 0;
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, neighbour.large), FERRY_OK);
+        tiled_drop(world, &t);
+        world_close(world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lock_that_waits_for_no_job_waits_for_no_place_behind_one),
         cmocka_unit_test(a_lock_waits_for_no_paging_but_its_own),
+        cmocka_unit_test(a_lock_ends_though_its_allocation_comes_and_goes),
     };
     return WORLD_RUN(tests);
 }

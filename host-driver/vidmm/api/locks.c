@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
 #include "vidmm/api/call.h"
 
 // IgnoreSync, AcquireAperture, NoExistingReference, UseAlternateVA and IgnoreReadSync: the contract has them, and two
@@ -146,6 +148,18 @@ int ferry_vidmm_unlock(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
 
 // ---- Locks with AcquireAperture ----
 
+// What is newest when the rest is over is waited for next, so often: then nobody is let in who could queue more.
+static int wait_in_place(struct ferry_vidmm *manager, const uint64_t *last, unsigned node, uint64_t *upto,
+                         unsigned *waits, struct ferry_vm_patience *patience)
+{
+    if (!ferry_vm_subject_pending(&manager->sched, upto, true, &node)) {
+        memcpy(upto, last, FERRY_VM_MAX_NODES * sizeof *upto);
+        ++*waits;
+    }
+    return *waits > MOST_WAITS ? ferry_vm_turn(&manager->sched, node, upto[node], patience)
+                               : ferry_vm_block(manager, node, upto[node], patience);
+}
+
 // Until nothing that is queued for it is left to run, then where its bytes are. The allocation may be gone after each
 // turn, and be in another place.
 static struct ferry_vm_allocation *find_linear(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, bool locking,
@@ -153,7 +167,8 @@ static struct ferry_vm_allocation *find_linear(struct ferry_vidmm *manager, D3DK
 {
     struct ferry_vm_patience patience = {0};
     struct ferry_vm_allocation *allocation;
-    unsigned node;
+    uint64_t upto[FERRY_VM_MAX_NODES] = {0};
+    unsigned node, waits = 0;
     do {
         allocation = ferry_vm_allocation_find(&manager->memory, NULL, handle, result);
         if (!allocation)
@@ -170,7 +185,7 @@ static struct ferry_vm_allocation *find_linear(struct ferry_vidmm *manager, D3DK
                  ferry_vm_behind_a_job(&manager->sched, last[manager->sched.paging_node]))
             *result = FERRY_ERROR_BUSY;
         // What it waited for is over, but more may have been queued.
-        else if ((*result = ferry_vm_block(manager, node, last[node], &patience)) == FERRY_OK)
+        else if ((*result = wait_in_place(manager, last, node, upto, &waits, &patience)) == FERRY_OK)
             *result = FERRY_PENDING;
     } while (*result == FERRY_PENDING);
     return *result == FERRY_OK ? allocation : NULL;
