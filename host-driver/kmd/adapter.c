@@ -5,9 +5,7 @@
 
 #include "kmd/internal.h"
 
-enum kind { PLAIN = 0, IOMMU = 1, BY_ADDRESS = 2 };
-
-static NTSTATUS add(struct ferry_gpu *gpu, unsigned model, unsigned kind, HANDLE *MiniportDeviceContext)
+static NTSTATUS add(struct ferry_gpu *gpu, unsigned model, unsigned ways, HANDLE *MiniportDeviceContext)
 {
     struct ferry_gpu_info info;
 
@@ -22,8 +20,9 @@ static NTSTATUS add(struct ferry_gpu *gpu, unsigned model, unsigned kind, HANDLE
     adapter->gpu = gpu;
     adapter->info = info;
     adapter->model = model;
-    adapter->iommu = kind & IOMMU;
-    adapter->by_address = kind & BY_ADDRESS;
+    adapter->iommu = ways & FERRY_KMD_IOMMU;
+    adapter->by_address = ways & FERRY_KMD_BY_ADDRESS;
+    adapter->host_tables = ways & FERRY_KMD_HOST_TABLES;
     adapter->hazards = calloc(KMD_HAZARD_SLOTS, sizeof *adapter->hazards);
     if (!adapter->hazards) {
         free(adapter);
@@ -36,27 +35,7 @@ static NTSTATUS add(struct ferry_gpu *gpu, unsigned model, unsigned kind, HANDLE
 
 static NTSTATUS add_device(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
 {
-    return add(PhysicalDevice, 1, PLAIN, MiniportDeviceContext);
-}
-
-static NTSTATUS add_device_model2(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
-{
-    return add(PhysicalDevice, 2, PLAIN, MiniportDeviceContext);
-}
-
-static NTSTATUS add_device_iommu(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
-{
-    return add(PhysicalDevice, 2, IOMMU, MiniportDeviceContext);
-}
-
-static NTSTATUS add_device_by_address(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
-{
-    return add(PhysicalDevice, 2, BY_ADDRESS, MiniportDeviceContext);
-}
-
-static NTSTATUS add_device_iommu_by_address(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
-{
-    return add(PhysicalDevice, 2, IOMMU | BY_ADDRESS, MiniportDeviceContext);
+    return add(PhysicalDevice, 1, 0, MiniportDeviceContext);
 }
 
 static NTSTATUS remove_device(HANDLE hAdapter)
@@ -178,50 +157,36 @@ static const DRIVER_INITIALIZATION_DATA table = {
     .DxgkDdiReleaseSwizzlingRange = kmd_release_range,
 };
 
-// And those with page tables.
-#define ENTRY_POINTS_OF_MODEL_2                                                                                        \
-    ENTRY_POINTS, .DxgkDdiCreateProcess = kmd_create_process, .DxgkDdiDestroyProcess = kmd_destroy_process
-
-static const DRIVER_INITIALIZATION_DATA table_model2 = {
-    .Version = DXGKDDI_WDDMv3_0,
-    .DxgkDdiAddDevice = add_device_model2,
-    ENTRY_POINTS_OF_MODEL_2,
-};
-
-static const DRIVER_INITIALIZATION_DATA table_iommu = {
-    .Version = DXGKDDI_WDDMv3_0,
-    .DxgkDdiAddDevice = add_device_iommu,
-    ENTRY_POINTS_OF_MODEL_2,
-};
-
-static const DRIVER_INITIALIZATION_DATA table_by_address = {
-    .Version = DXGKDDI_WDDMv3_0,
-    .DxgkDdiAddDevice = add_device_by_address,
-    ENTRY_POINTS_OF_MODEL_2,
-};
-
-static const DRIVER_INITIALIZATION_DATA table_iommu_by_address = {
-    .Version = DXGKDDI_WDDMv3_0,
-    .DxgkDdiAddDevice = add_device_iommu_by_address,
-    ENTRY_POINTS_OF_MODEL_2,
-};
+// And those with page tables, of which there is one for each way: AddDevice is told nothing but the device.
+#define MODEL_2(WAYS)                                                                                                  \
+    static NTSTATUS add_device_##WAYS(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)                             \
+    {                                                                                                                  \
+        return add(PhysicalDevice, 2, WAYS, MiniportDeviceContext);                                                    \
+    }                                                                                                                  \
+    static const DRIVER_INITIALIZATION_DATA table_##WAYS = {                                                           \
+        .Version = DXGKDDI_WDDMv3_0,                                                                                   \
+        .DxgkDdiAddDevice = add_device_##WAYS,                                                                         \
+        ENTRY_POINTS,                                                                                                  \
+        .DxgkDdiCreateProcess = kmd_create_process,                                                                    \
+        .DxgkDdiDestroyProcess = kmd_destroy_process,                                                                  \
+    }
+MODEL_2(0);
+MODEL_2(1);
+MODEL_2(2);
+MODEL_2(3);
+MODEL_2(4);
+MODEL_2(5);
+MODEL_2(6);
+MODEL_2(7);
 
 const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport(void)
 {
     return &table;
 }
 
-const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_model2(void)
+const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_model2(unsigned ways)
 {
-    return &table_model2;
-}
-
-const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_iommu(void)
-{
-    return &table_iommu;
-}
-
-const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_by_address(bool iommu)
-{
-    return iommu ? &table_iommu_by_address : &table_by_address;
+    static const DRIVER_INITIALIZATION_DATA *const tables[] = {&table_0, &table_1, &table_2, &table_3,
+                                                               &table_4, &table_5, &table_6, &table_7};
+    return ways < sizeof tables / sizeof tables[0] ? tables[ways] : NULL;
 }

@@ -125,6 +125,7 @@ struct kmd_adapter {
     unsigned model;                   // Driver model, 1 or 2.
     bool iommu;                       // The root complex maps pages of the aperture only while they are in it.
     bool by_address;                  // Content is paged by addresses of the paging process.
+    bool host_tables;                 // Page tables are in system memory.
     const struct kmd_process *paging; // NULL = there is none.
     uint32_t resetting;               // 1 + the node that ResetEngine is for, while it waits for the device; 0 = none.
     uint32_t spaces;                  // A bit for each that a process has.

@@ -11,14 +11,16 @@
 /// the platform's: it calls InterruptRoutine when ferry_gpu_set_interrupt()'s handler runs, or whenever it likes.
 const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport(void);
 /// The same as driver model 2: GPU virtual addresses, an address space a process, page tables by the manager. AddDevice
-/// answers NOT_SUPPORTED when the device has no page tables (CAPABILITIES.page_tables).
-const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_model2(void);
-/// And that in the IOMMU model (GpuVaIommuRequired): pages of the aperture are mapped by the root complex only while
-/// they are in it.
-const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_iommu(void);
-/// Driver model 2, or the IOMMU model, with a paging node that says GpuMmuSupported: the manager moves and fills
-/// content by addresses of the paging process.
-const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_by_address(bool iommu);
+/// answers NOT_SUPPORTED when the device has no page tables (CAPABILITIES.page_tables). ways: any of FERRY_KMD_*; NULL
+/// for another.
+const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_model2(unsigned ways);
+/// The IOMMU model (GpuVaIommuRequired): pages of the aperture are mapped by the root complex only while they are in
+/// it.
+#define FERRY_KMD_IOMMU 1u
+/// The paging node says GpuMmuSupported: the manager moves and fills content by addresses of the paging process.
+#define FERRY_KMD_BY_ADDRESS 2u
+/// Page tables are in system memory (PageTableSegmentId 0).
+#define FERRY_KMD_HOST_TABLES 4u
 
 // GPU addresses of the segments: segment 1 begins at 0 and so 0 is a valid segment address (R96); the aperture lies far
 // above, so that an address that lost its base is refused by the device instead of hitting video memory.

@@ -43,13 +43,15 @@ static void gpu_mmu_caps(DXGK_GPUMMUCAPS *out)
     };
 }
 
-static void level_descriptions(DXGK_PAGE_TABLE_LEVEL_DESC out[TABLE_LEVELS])
+static void level_descriptions(const struct kmd_adapter *adapter, DXGK_PAGE_TABLE_LEVEL_DESC out[TABLE_LEVELS])
 {
+    UINT segment = adapter->host_tables ? 0 : FERRY_KMD_SEGMENT_LOCAL;
+
     for (unsigned level = 0; level < TABLE_LEVELS; level++)
         out[level] = (DXGK_PAGE_TABLE_LEVEL_DESC){
             .PageTableIndexBitCount = 9,
-            .PageTableSegmentId = FERRY_KMD_SEGMENT_LOCAL,
-            .PagingProcessPageTableSegmentId = 0,
+            .PageTableSegmentId = segment,
+            .PagingProcessPageTableSegmentId = segment,
             .PageTableSizeInBytes = PAGE_SIZE,
             .PageTableAlignmentInBytes = PAGE_SIZE,
         };
@@ -152,7 +154,7 @@ NTSTATUS kmd_query_adapter_info(HANDLE hAdapter, const DXGKARG_QUERYADAPTERINFO 
     case DXGKQAITYPE_DRIVERCAPS: caps(adapter, arguments->pOutputData); break;
     case DXGKQAITYPE_QUERYSEGMENT4: segments(adapter, arguments->pOutputData); break;
     case DXGKQAITYPE_GPUMMUCAPS: gpu_mmu_caps(arguments->pOutputData); break;
-    case DXGKQAITYPE_PAGETABLELEVELDESC: level_descriptions(arguments->pOutputData); break;
+    case DXGKQAITYPE_PAGETABLELEVELDESC: level_descriptions(adapter, arguments->pOutputData); break;
     case DXGKQAITYPE_PHYSICALADAPTERCAPS: physical_adapter_caps(adapter, arguments->pOutputData); break;
     case DXGKQAITYPE_QUERYPAGINGBUFFERINFO:
         *(DXGK_QUERYPAGINGBUFFERINFO_OUT *)arguments->pOutputData = paging_buffer(adapter);

@@ -50,6 +50,7 @@ static const char replay_help[] =
     "                     (physical addresses)\n"
     "  --paging HOW       physical (content is moved from place to place) or virtual (through addresses of the paging\n"
     "                     process, in chunks; driver model 2)\n"
+    "  --tables WHERE     page tables in video memory (video) or in system memory (system; driver model 2)\n"
     "  --json FILE        write the figures: frames, allocations, bytes_in, bytes_out, bytes_discarded, bytes_moved,\n"
     "                     evictions, operations, cycles, sim_khz, verified_bytes, bad_bytes, "
     "firmware_cycles_per_packet, "
@@ -275,6 +276,7 @@ static int replay(int count, char **arguments)
         {"backend", TEXT, &options.backend, 0, 0},
         {"model", NUMBER, &options.model, 1, 2},
         {"paging", TEXT, &options.paging, 0, 0},
+        {"tables", TEXT, &options.tables, 0, 0},
         {"json", TEXT, &options.json_file, 0, 0},
         {"timeline", TEXT, &options.timeline_file, 0, 0},
         {"svg", TEXT, &options.svg_file, 0, 0},

@@ -9,7 +9,8 @@ const char *ferry_step_text(const struct ferry_va_step *step, char text[FERRY_ST
     const char *page = step->level ? "a page of 2 MiB" : step->group ? "one page of 64 KiB" : "a page of 4 KiB";
     char where[80] = "leads nowhere";
     if (step->valid && !step->is_page)
-        snprintf(where, sizeof where, "to the table at 0x%" PRIx64, step->leads_to);
+        snprintf(where, sizeof where, "to the table at 0x%" PRIx64 "%s", step->leads_to,
+                 step->host ? " of host memory" : "");
     else if (step->valid)
         snprintf(where, sizeof where, "%s, at 0x%" PRIx64 " of %s%s", page, step->leads_to,
                  step->host ? "host memory" : "video memory", step->read_only ? ", read only" : "");

@@ -89,10 +89,10 @@ static int start_gpu(struct umd_adapter *adapter, const struct ferry_adapter_opt
     return error;
 }
 
-// The IOMMU model is one with GPU virtual addresses, and they are what content is paged by.
+// The IOMMU model is one with GPU virtual addresses, they are what content is paged by, and tables are for them.
 static bool needs_page_tables(const struct ferry_adapter_options *options)
 {
-    return options->iommu || options->paging == FERRY_PAGING_VIRTUAL;
+    return options->iommu || options->paging == FERRY_PAGING_VIRTUAL || options->tables == FERRY_TABLES_SYSTEM;
 }
 
 // Whoever does not say which gets GPU virtual addresses where the device can have them.
@@ -107,11 +107,11 @@ static uint32_t model_of(const struct umd_adapter *adapter, const struct ferry_a
 static const DRIVER_INITIALIZATION_DATA *miniport_for(const struct umd_adapter *adapter,
                                                       const struct ferry_adapter_options *options)
 {
-    if (options->paging == FERRY_PAGING_VIRTUAL)
-        return ferry_kmd_miniport_by_address(options->iommu);
-    return options->iommu        ? ferry_kmd_miniport_iommu()
-           : adapter->model == 2 ? ferry_kmd_miniport_model2()
-                                 : ferry_kmd_miniport();
+    unsigned ways = (options->iommu ? FERRY_KMD_IOMMU : 0) |
+                    (options->paging == FERRY_PAGING_VIRTUAL ? FERRY_KMD_BY_ADDRESS : 0) |
+                    (options->tables == FERRY_TABLES_SYSTEM ? FERRY_KMD_HOST_TABLES : 0);
+
+    return adapter->model == 2 ? ferry_kmd_miniport_model2(ways) : ferry_kmd_miniport();
 }
 
 static int start_manager(struct umd_adapter *adapter, const struct ferry_adapter_options *options)
@@ -146,7 +146,8 @@ int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry
 {
     if (!options || !handle || options->size != sizeof *options || options->video_memory_bytes % FERRY_PAGE_BYTES ||
         options->aperture_bytes % FERRY_PAGE_BYTES || options->random_stall_percent > 90 || options->model > 2 ||
-        options->paging > FERRY_PAGING_VIRTUAL || (needs_page_tables(options) && options->model == 1) ||
+        options->paging > FERRY_PAGING_VIRTUAL || options->tables > FERRY_TABLES_SYSTEM ||
+        (needs_page_tables(options) && options->model == 1) ||
         (options->paging_buffer_bytes && options->paging_buffer_bytes < FERRY_KMD_LEAST_PAGING_BUFFER))
         return FERRY_ERROR_ARGUMENT;
     *handle = NULL;

@@ -146,11 +146,13 @@ static uint64_t bytes_under(uint32_t level)
     return PAGE_BYTES << (9 * level);
 }
 
-static struct ferry_va_step step_of(uint64_t table, uint32_t level, uint32_t index, uint64_t entry, uint64_t address)
+static struct ferry_va_step step_of(bool table_in_host, uint64_t table, uint32_t level, uint32_t index, uint64_t entry,
+                                    uint64_t address)
 {
     struct ferry_va_step step = {.level = level,
                                  .index = index,
                                  .table = table,
+                                 .table_in_host = table_in_host,
                                  .entry = entry,
                                  .valid = (entry & ENTRY(VALID)) != 0,
                                  .is_page = (entry & ENTRY(VALID)) != 0 && (entry & ENTRY(LEAF)) != 0};
@@ -161,6 +163,18 @@ static struct ferry_va_step step_of(uint64_t table, uint32_t level, uint32_t ind
     if (step.valid)
         step.leads_to = (entry & ENTRY(PAGE)) + (step.is_page ? address % bytes_under(level) : 0);
     return step;
+}
+
+// The CPU sees video memory from 0 on, as the device does; what is in host memory only the manager's tables can be.
+static int read_entry(struct umd_adapter *adapter, bool in_host, uint64_t at, uint64_t *entry)
+{
+    uint8_t bytes[8] = {0};
+    int error = in_host ? ferry_vidmm_read_table(adapter->vidmm, at, bytes)
+                        : ferry_gpu_window_read(adapter->gpu, at, bytes, sizeof bytes);
+
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        *entry |= (uint64_t)bytes[i] << (8 * i);
+    return error;
 }
 
 int ferry_va_walk(struct ferry_device *handle, uint64_t address, struct ferry_va_steps *walk)
@@ -175,22 +189,19 @@ int ferry_va_walk(struct ferry_device *handle, uint64_t address, struct ferry_va
         return umd_not_entered();
     int error = ferry_vidmm_root_virtual(call.adapter->vidmm, device->vidmm, &root);
     *walk = (struct ferry_va_steps){.size = sizeof *walk};
-    // Tables are in video memory, which the CPU sees from 0 on, as the device does.
-    bool further = error == FERRY_OK && root.SegmentId == FERRY_KMD_SEGMENT_LOCAL;
+    bool further = error == FERRY_OK && (root.SegmentId != 0 || root.SegmentOffset != 0), in_host = root.SegmentId == 0;
     uint64_t table = root.SegmentOffset;
     for (uint32_t level = LEVELS; error == FERRY_OK && further && level-- > 0;) {
         uint32_t index = (uint32_t)(address / bytes_under(level) % 512);
-        uint8_t bytes[8];
         uint64_t entry = 0;
 
-        error = ferry_gpu_window_read(call.adapter->gpu, table + 8 * index, bytes, sizeof bytes);
-        for (unsigned i = 0; i < sizeof bytes; i++)
-            entry |= (uint64_t)bytes[i] << (8 * i);
+        error = read_entry(call.adapter, in_host, table + 8 * index, &entry);
         struct ferry_va_step *step = &walk->steps[walk->count];
-        *step = step_of(table, level, index, entry, address);
+        *step = step_of(in_host, table, level, index, entry, address);
         walk->count += error == FERRY_OK;
-        further = step->valid && !step->is_page && !step->host;
+        further = step->valid && !step->is_page;
         table = step->leads_to;
+        in_host = step->host;
     }
     return umd_leave(&call, error);
 }

@@ -261,9 +261,12 @@ int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, 
 /// Where the own range of the instance that holds the allocation's content begins (D3DDDICB_LOCK.GpuVirtualAddress of a
 /// lock that discarded); 0: it has none. Errors: ARGUMENT, HANDLE.
 int ferry_vidmm_own_address(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint64_t *address);
-/// Where the highest page table of the device's program is, as a miniport is told; segment 0: nothing was ever mapped.
-/// Errors: ARGUMENT, HANDLE, DEVICE_LOST, UNSUPPORTED.
+/// Where the highest page table of the device's program is, as a miniport is told: in a segment, or at a bus address of
+/// segment 0; all zero: nothing was ever mapped. Errors: ARGUMENT, HANDLE, DEVICE_LOST, UNSUPPORTED.
 int ferry_vidmm_root_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, DXGK_SEGMENTOFFSET *root);
+/// Eight bytes of a page table in system memory, at a bus address that is a multiple of 8, as they stand there now.
+/// Errors: ARGUMENT, RANGE (no table is there).
+int ferry_vidmm_read_table(struct ferry_vidmm *manager, uint64_t bus_address, uint8_t entry[8]);
 
 // ---- CPU access -------------------------------------------------------------------------------------------------
 

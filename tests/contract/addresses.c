@@ -31,6 +31,12 @@ bool addresses_of_paging_wanted(void)
 
 #define NO_TILES "in driver model 2 the manager knows nothing of tiles"
 
+bool host_tables_wanted(void)
+{
+    const char *text = getenv("FERRY_TEST_TABLES");
+    return text && strcmp(text, "system") == 0;
+}
+
 static const struct {
     const char *test, *reason, *miniport; // NULL = any
 } left_out[] = {
@@ -141,6 +147,13 @@ struct machine *__wrap_machine_open(const struct machine_options *options)
             wanted.local_bytes = (wanted.local_bytes + LARGE_BYTES - 1) / LARGE_BYTES * LARGE_BYTES;
     }
     wanted.by_address |= wanted.model == 2 && addresses_of_paging_wanted();
+    wanted.host_tables |= wanted.model == 2 && host_tables_wanted();
+    // A test that chose model 2 counts on what tables leave of video memory.
+    if (options->model == 2 && host_tables_wanted()) {
+        uint64_t pages = options->local_bytes / PAGE_SIZE, tables = pages / 32 < 8 ? 8 : pages / 32;
+        tables += wanted.by_address ? pages / 4 / 512 + 4 : 0;
+        wanted.local_bytes -= pages > tables ? tables * PAGE_SIZE : 0;
+    }
     return __real_machine_open(&wanted);
 }
 

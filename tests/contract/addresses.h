@@ -10,6 +10,8 @@
 bool addresses_wanted(void);
 /// And the manager pages by addresses (FERRY_TEST_PAGING=virtual besides), in every machine of model 2.
 bool addresses_of_paging_wanted(void);
+/// And page tables are in system memory (FERRY_TEST_TABLES=system), in every machine of model 2.
+bool host_tables_wanted(void);
 /// Why a test does not run in model 2; NULL when it does, or when that is not the model.
 const char *addresses_leave_out(const char *test);
 

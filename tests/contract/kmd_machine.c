@@ -233,11 +233,10 @@ static void may_be_deaf(struct machine *machine)
 
 const DRIVER_INITIALIZATION_DATA *kmd_machine_miniport(const struct machine *machine)
 {
-    if (machine->options.by_address)
-        return ferry_kmd_miniport_by_address(machine->options.iommu);
-    if (machine->options.iommu)
-        return ferry_kmd_miniport_iommu();
-    return machine->options.model == 2 ? ferry_kmd_miniport_model2() : ferry_kmd_miniport();
+    const struct machine_options *o = &machine->options;
+    unsigned ways = (o->iommu ? FERRY_KMD_IOMMU : 0) | (o->by_address ? FERRY_KMD_BY_ADDRESS : 0) |
+                    (o->host_tables ? FERRY_KMD_HOST_TABLES : 0);
+    return o->model == 2 || ways != 0 ? ferry_kmd_miniport_model2(ways) : ferry_kmd_miniport();
 }
 
 // ---- The seam ----

@@ -36,11 +36,12 @@ struct machine_options {
     uint32_t paging_buffer_bytes; // 0 = 4096
     uint32_t paging_private_bytes;
     uint64_t seed;
-    unsigned model;  // driver model: 2 = with GPU virtual addresses; 0 = 1
-    bool iommu;      // and in the IOMMU model (GpuVaIommuRequired)
-    bool by_address; // and the paging node reaches content by addresses (GpuMmuSupported)
-    unsigned ranges; // NumberOfSwizzlingRanges in driver model 1, up to 4; 0 = 4
-    bool no_ranges;  // none
+    unsigned model;   // driver model: 2 = with GPU virtual addresses; 0 = 1
+    bool iommu;       // and in the IOMMU model (GpuVaIommuRequired)
+    bool by_address;  // and the paging node reaches content by addresses (GpuMmuSupported)
+    bool host_tables; // and page tables are in system memory (PageTableSegmentId 0)
+    unsigned ranges;  // NumberOfSwizzlingRanges in driver model 1, up to 4; 0 = 4
+    bool no_ranges;   // none
 };
 
 // Behaviour that a test may change at any time between two calls of the manager.

@@ -190,13 +190,16 @@ uint8_t *mini_bus(struct machine *machine, uint64_t address)
 uint8_t *mini_gpu(struct machine *machine, uint64_t address, uint64_t *run)
 {
     const struct machine_options *o = &machine->options;
+    if (address >= HOST_BASE) {
+        uint8_t *host = mini_bus(machine, address - HOST_BASE);
+        if (!host)
+            mini_error(machine, "bus address %llx is no page", (unsigned long long)(address - HOST_BASE));
+        *run = PAGE_SIZE - address % PAGE_SIZE;
+        return host;
+    }
     if (address >= VIRTUAL_BASE) {
         uint64_t page = mini_walk(machine, address);
-        uint8_t *host = page >= HOST_BASE ? mini_bus(machine, page - HOST_BASE)
-                        : page            ? mini_gpu(machine, page, run)
-                                          : NULL;
-        if (page >= HOST_BASE && !host)
-            mini_error(machine, "GPU virtual address %llx leads to no page", (unsigned long long)address);
+        uint8_t *host = page ? mini_gpu(machine, page, run) : NULL;
         *run = PAGE_SIZE - address % PAGE_SIZE;
         return host;
     }

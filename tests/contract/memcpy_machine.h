@@ -171,7 +171,7 @@ void mini_leaves(struct machine *machine, const struct mini_allocation *allocati
 int mini_cpu_read(void *context, uint64_t address, void *data, size_t bytes);
 int mini_cpu_write(void *context, uint64_t address, const void *data, size_t bytes);
 // ---- memcpy_tables.c: driver model 2 ----
-NTSTATUS mini_query_tables(const DXGKARG_QUERYADAPTERINFO *argument);
+NTSTATUS mini_query_tables(const struct machine *machine, const DXGKARG_QUERYADAPTERINFO *argument);
 NTSTATUS mini_create_process(HANDLE adapter, DXGKARG_CREATEPROCESS *argument);
 NTSTATUS mini_destroy_process(HANDLE adapter, HANDLE process);
 /// UPDATE_PAGE_TABLE, FLUSH_TLB, COPY_PAGE_TABLE_ENTRIES, VIRTUAL_TRANSFER, VIRTUAL_FILL.

@@ -225,7 +225,7 @@ static NTSTATUS query(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *argument)
         return STATUS_SUCCESS;
     }
     if (argument->Type != DXGKQAITYPE_QUERYSEGMENT4 && machine->options.model == 2)
-        return mini_query_tables(argument);
+        return mini_query_tables(machine, argument);
     if (argument->Type != DXGKQAITYPE_QUERYSEGMENT4)
         return STATUS_NOT_SUPPORTED;
     DXGK_QUERYSEGMENTOUT4 *out = argument->pOutputData;

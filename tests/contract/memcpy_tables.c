@@ -17,7 +17,13 @@
 #define LEADS     2u // to a page; else to a table
 #define READ_ONLY 4u
 
-NTSTATUS mini_query_tables(const DXGKARG_QUERYADAPTERINFO *argument)
+// Segment 0 is system memory, by bus addresses.
+static UINT table_segment(const struct machine *machine)
+{
+    return machine->options.host_tables ? 0 : machine_local_segment;
+}
+
+NTSTATUS mini_query_tables(const struct machine *machine, const DXGKARG_QUERYADAPTERINFO *argument)
 {
     if (argument->Type == DXGKQAITYPE_GPUMMUCAPS && argument->OutputDataSize >= sizeof(DXGK_GPUMMUCAPS)) {
         DXGK_GPUMMUCAPS *caps = argument->pOutputData;
@@ -32,7 +38,8 @@ NTSTATUS mini_query_tables(const DXGKARG_QUERYADAPTERINFO *argument)
         DXGK_PAGE_TABLE_LEVEL_DESC *levels = argument->pOutputData;
         for (unsigned i = 0; i < LEVELS; i++)
             levels[i] = (DXGK_PAGE_TABLE_LEVEL_DESC){.PageTableIndexBitCount = 9,
-                                                     .PageTableSegmentId = machine_local_segment,
+                                                     .PageTableSegmentId = table_segment(machine),
+                                                     .PagingProcessPageTableSegmentId = table_segment(machine),
                                                      .PageTableSizeInBytes = PAGE_SIZE,
                                                      .PageTableAlignmentInBytes = PAGE_SIZE};
         return STATUS_SUCCESS;
@@ -108,10 +115,11 @@ static bool table_of(const struct machine *machine, const DXGK_BUILDPAGINGBUFFER
         *table = u->PageTableAddress.GpuVirtual;
         return *table >= VIRTUAL_BASE && *table % PAGE_SIZE == 0;
     }
-    *table = LOCAL_BASE + u->PageTableAddress.GpuPhysical.SegmentOffset;
+    uint64_t offset = u->PageTableAddress.GpuPhysical.SegmentOffset;
+    *table = base_of(table_segment(machine)) + offset;
     return u->UpdateMode == DXGK_PAGETABLEUPDATE_GPU_PHYSICAL &&
-           u->PageTableAddress.GpuPhysical.SegmentId == machine_local_segment && *table % PAGE_SIZE == 0 &&
-           u->PageTableAddress.GpuPhysical.SegmentOffset < machine->options.local_bytes;
+           u->PageTableAddress.GpuPhysical.SegmentId == table_segment(machine) && *table % PAGE_SIZE == 0 &&
+           (machine->options.host_tables || offset < machine->options.local_bytes);
 }
 
 // MultipassOffset counts entries of the table.
@@ -156,12 +164,12 @@ static NTSTATUS build_flush(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *
     const DXGK_BUILDPAGINGBUFFER_FLUSHTLB *f = &argument->FlushTlb;
     bool whole = f->StartVirtualAddress == 0 && f->EndVirtualAddress == 0;
     if (!f->hProcess || (!whole && f->EndVirtualAddress <= f->StartVirtualAddress) ||
-        f->RootPageTableAddress.SegmentId != machine_local_segment)
+        f->RootPageTableAddress.SegmentId != table_segment(machine))
         mini_error(machine, "FLUSH_TLB of nothing");
     struct packet packet = {.kind = PACKET_FORGET,
                             .from = f->StartVirtualAddress / PAGE_SIZE,
                             .to = whole ? UINT64_MAX : f->EndVirtualAddress / PAGE_SIZE,
-                            .size = LOCAL_BASE + f->RootPageTableAddress.SegmentOffset,
+                            .size = base_of(table_segment(machine)) + f->RootPageTableAddress.SegmentOffset,
                             .pattern = (uint64_t)(uintptr_t)f->hProcess};
     return mini_write_packet(argument, packet, NULL) ? STATUS_SUCCESS : STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
 }

@@ -99,7 +99,7 @@ TEST_PROGRAMS += $(BUILD)/tests/contract_threads_kmd
 
 # All of them in driver model 2, but for those that choose it themselves.
 MODEL2_ALWAYS := %_address_faults_kmd $(foreach name,va_instances va_update va_beside va_queues va_strays va_cells \
-	va_many va_ends va_waits virtual_paging,%_$(name) %_$(name)_kmd)
+	va_many va_ends va_tables va_waits virtual_paging,%_$(name) %_$(name)_kmd)
 MODEL2_SUITE := $(patsubst %,%_model2,$(filter-out $(MODEL2_ALWAYS),$(SUITE_PROGRAMS) $(KMD_SUITE_PROGRAMS) \
 	$(BUILD)/tests/contract_threads $(BUILD)/tests/contract_threads_kmd))
 $(MODEL2_SUITE): %_model2: % $(CONTRACT_SUITE)/rules.mk
@@ -119,6 +119,18 @@ $(VIRTUAL_PAGING_SUITE): %_virtual: % $(CONTRACT_SUITE)/rules.mk
 	@printf 'FERRY_TEST_MODEL=2 FERRY_TEST_PAGING=virtual exec %s\n' '$<' >> $@
 	@chmod +x $@
 TEST_PROGRAMS += $(VIRTUAL_PAGING_SUITE)
+
+# And with page tables in system memory, those that look at them or at content.
+HOST_TABLES := chaos contents instances iommu_places notice pinned programs random table_faults turns va_beside va_cells \
+	va_ends va_instances va_queues va_update va_waits virtual_paging waits
+HOST_TABLES_SUITE := $(foreach name,$(HOST_TABLES),$(BUILD)/tests/contract_$(name)_host_tables \
+	$(BUILD)/tests/contract_$(name)_kmd_host_tables)
+$(filter-out $(MODEL2_ALWAYS:=_host_tables),$(HOST_TABLES_SUITE)): MODEL := FERRY_TEST_MODEL=2
+$(HOST_TABLES_SUITE): %_host_tables: % $(CONTRACT_SUITE)/rules.mk
+	@printf '#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n' > $@
+	@printf '$(MODEL) FERRY_TEST_TABLES=system exec %s\n' '$<' >> $@
+	@chmod +x $@
+TEST_PROGRAMS += $(HOST_TABLES_SUITE)
 
 .PHONY: soak-chaos
 SOAKS += soak-chaos

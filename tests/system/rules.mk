@@ -9,6 +9,10 @@ SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=
 SYSTEM_MODEL2 := calls call_backs poll poll_ends residency failures programs random_calls
 SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_model2)
 SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_sim_model2)
+# Page tables in system memory, which are walked over the link.
+SYSTEM_HOST_TABLES := random_calls va_update virtual virtual_aperture virtual_instances walks
+SYSTEM_HOST_TABLES := $(SYSTEM_HOST_TABLES:%=%_sim) $(SYSTEM_HOST_TABLES:%=%_model) va_pages_model virtual_paging_model
+SYSTEM_RUNS += $(SYSTEM_HOST_TABLES:%=$(BUILD)/tests/system_%_host_tables)
 # The model alone has 64 GiB.
 SYSTEM_RUNS += $(BUILD)/tests/system_large_memory_model
 
@@ -35,6 +39,16 @@ $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_model2): $(BUILD)/tests/system_%_model
 $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_sim_model2): $(BUILD)/tests/system_%_sim_model2: $(BUILD)/system/%
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec %s --backend sim --model 2 "$$@"\n' $< > $@ && chmod +x $@
+
+# Those of addresses have model 2 always.
+$(BUILD)/tests/system_random_calls_%: MODEL := --model 2
+$(BUILD)/tests/system_%_model_host_tables: $(BUILD)/system/%
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec %s --backend model $(MODEL) --tables system "$$@"\n' $< > $@ && chmod +x $@
+
+$(BUILD)/tests/system_%_sim_host_tables: $(BUILD)/system/%
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec %s --backend sim $(MODEL) --tables system "$$@"\n' $< > $@ && chmod +x $@
 
 $(BUILD)/tests/system_%_sim: $(BUILD)/system/%
 	@mkdir -p $(@D)

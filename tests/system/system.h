@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the system tests share: the back end's name from `--backend NAME` or FERRY_BACKEND, the driver model from
-// `--model N` (1 when it is not given), the seed from FERRY_SEED, and a few calls that every test makes.
+// `--model N` (1 when it is not given) with page tables in system memory for `--tables system`, the seed from
+// FERRY_SEED, and a few calls that every test makes.
 #ifndef FERRY_TESTS_SYSTEM_H
 #define FERRY_TESTS_SYSTEM_H
 
@@ -20,6 +21,7 @@
 static const char *backend = "model";
 static uint64_t seed = 1;
 static uint32_t driver_model = 1;
+static uint32_t tables = FERRY_TABLES_VIDEO; // of driver model 2
 
 static inline void read_options(int argc, char **argv)
 {
@@ -32,9 +34,11 @@ static inline void read_options(int argc, char **argv)
             backend = argv[i + 1];
         if (!strcmp(argv[i], "--model"))
             driver_model = (uint32_t)strtoul(argv[i + 1], NULL, 0);
+        if (!strcmp(argv[i], "--tables"))
+            tables = strcmp(argv[i + 1], "system") ? FERRY_TABLES_VIDEO : FERRY_TABLES_SYSTEM;
     }
-    printf("miniport: real\nback end %s, driver model %u, seed %llu\n", backend, driver_model,
-           (unsigned long long)seed);
+    printf("miniport: real\nback end %s, driver model %u%s, seed %llu\n", backend, driver_model,
+           tables == FERRY_TABLES_SYSTEM ? ", tables in system memory" : "", (unsigned long long)seed);
     fflush(stdout);
 }
 
@@ -73,6 +77,7 @@ static inline struct ferry_adapter *open_adapter(uint64_t video_memory_bytes)
         .video_memory_bytes = video_memory_bytes,
         .seed = seed,
         .model = driver_model,
+        .tables = driver_model == 2 ? tables : FERRY_TABLES_VIDEO,
     };
     struct ferry_adapter *adapter = NULL;
 

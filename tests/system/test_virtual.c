@@ -21,7 +21,8 @@ static struct ferry_adapter *open_model2(uint64_t video_memory_bytes)
                                             .video_memory_bytes = video_memory_bytes,
                                             .aperture_bytes = MIB,
                                             .seed = seed,
-                                            .model = 2};
+                                            .model = 2,
+                                            .tables = tables};
     struct ferry_adapter *adapter = NULL;
 
     ok(ferry_adapter_open(&options, &adapter));

@@ -26,6 +26,7 @@ static struct machine begin(bool iommu)
                                             .aperture_bytes = APERTURE * FERRY_PAGE_BYTES,
                                             .seed = seed,
                                             .model = 2,
+                                            .tables = tables,
                                             .iommu = iommu};
     struct machine m = {0};
 

@@ -17,8 +17,12 @@ struct machine {
 
 static int open_model2(uint64_t video_memory_bytes, struct ferry_adapter **adapter)
 {
-    struct ferry_adapter_options options = {
-        .size = sizeof options, .backend = backend, .video_memory_bytes = video_memory_bytes, .seed = seed, .model = 2};
+    struct ferry_adapter_options options = {.size = sizeof options,
+                                            .backend = backend,
+                                            .video_memory_bytes = video_memory_bytes,
+                                            .seed = seed,
+                                            .model = 2,
+                                            .tables = tables};
 
     return ferry_adapter_open(&options, adapter);
 }

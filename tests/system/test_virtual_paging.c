@@ -18,7 +18,8 @@ static int open_paging(struct ferry_adapter **adapter, uint32_t paging, uint32_t
                                             .seed = seed,
                                             .model = model,
                                             .iommu = iommu,
-                                            .paging = paging};
+                                            .paging = paging,
+                                            .tables = paging == FERRY_PAGING_VIRTUAL ? tables : FERRY_TABLES_VIDEO};
     return ferry_adapter_open(&options, adapter);
 }
 
@@ -98,6 +99,12 @@ static void it_is_asked_for(void **state)
 
     assert_int_equal(open_paging(&adapter, FERRY_PAGING_VIRTUAL, 1, false), FERRY_ERROR_ARGUMENT);
     assert_int_equal(open_paging(&adapter, FERRY_PAGING_VIRTUAL + 1, 2, false), FERRY_ERROR_ARGUMENT);
+    struct ferry_adapter_options options = {.size = sizeof options, .backend = backend, .model = 1};
+    options.tables = FERRY_TABLES_SYSTEM;
+    assert_int_equal(ferry_adapter_open(&options, &adapter), FERRY_ERROR_ARGUMENT);
+    options.model = 2;
+    options.tables = FERRY_TABLES_SYSTEM + 1;
+    assert_int_equal(ferry_adapter_open(&options, &adapter), FERRY_ERROR_ARGUMENT);
     assert_null(adapter);
     for (uint32_t model = 1; model <= 2; model++) {
         ok(open_paging(&adapter, FERRY_PAGING_PHYSICAL, model, false));

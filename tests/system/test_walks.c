@@ -5,6 +5,7 @@
 #include "system.h"
 
 #include "device/device.h"
+#include "ferry_contract.h"
 #include "umd/handles.h"
 
 #define KIB 1024u
@@ -18,8 +19,12 @@ struct machine {
 
 static struct machine begin(void)
 {
-    struct ferry_adapter_options options = {
-        .size = sizeof options, .backend = backend, .video_memory_bytes = 16 * MIB, .seed = seed, .model = 2};
+    struct ferry_adapter_options options = {.size = sizeof options,
+                                            .backend = backend,
+                                            .video_memory_bytes = 16 * MIB,
+                                            .seed = seed,
+                                            .model = 2,
+                                            .tables = tables};
     struct machine m = {0};
 
     ok(ferry_adapter_open(&options, &m.adapter));
@@ -40,6 +45,11 @@ static struct ferry_va_steps walk_of(struct machine *m, uint64_t address)
         assert_int_equal(step->level, 3 - i);
         assert_int_equal(step->index, address >> (12 + 9 * step->level) & 511);
         assert_true(i == 0 || step->table == walk.steps[i - 1].leads_to);
+        // Tables in host memory are read through its caches, where the CPU has them too.
+        bool leads_to_table = step->valid && !step->is_page;
+        assert_true(step->table_in_host == (tables == FERRY_TABLES_SYSTEM));
+        assert_true(!leads_to_table || step->host == step->table_in_host);
+        assert_true(!leads_to_table || !step->host || (step->entry & FERRY_TABLE_ENTRY_ENTRY_SNOOP_MASK) != 0);
         assert_true(step->valid == (step->entry & 1));
         // It goes on behind each entry that leads to a table, and nowhere else.
         assert_true((step->valid && !step->is_page) == (i + 1 < walk.count));

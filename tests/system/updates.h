@@ -17,8 +17,12 @@ struct machine {
 
 static inline struct machine begin(uint64_t video_memory_bytes)
 {
-    struct ferry_adapter_options options = {
-        .size = sizeof options, .backend = backend, .video_memory_bytes = video_memory_bytes, .seed = seed, .model = 2};
+    struct ferry_adapter_options options = {.size = sizeof options,
+                                            .backend = backend,
+                                            .video_memory_bytes = video_memory_bytes,
+                                            .seed = seed,
+                                            .model = 2,
+                                            .tables = tables};
     struct machine m = {0};
 
     ok(ferry_adapter_open(&options, &m.adapter));

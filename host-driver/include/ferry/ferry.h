@@ -52,6 +52,11 @@ struct ferry_queue;
 #define FERRY_PAGING_PHYSICAL 0u
 #define FERRY_PAGING_VIRTUAL  1u
 
+// Where the page tables of driver model 2 are. In system memory they take nothing of a small card, and each look into
+// one goes over the link (docs/manual/page-tables.md).
+#define FERRY_TABLES_VIDEO  0u
+#define FERRY_TABLES_SYSTEM 1u
+
 struct ferry_adapter_options {
     size_t size;
     const char *backend;           // "sim" (NULL means it), "model", "socket:ADDRESS", "uart:PORT" or "pci[:ADDRESS]".
@@ -67,6 +72,7 @@ struct ferry_adapter_options {
     uint32_t model;                // Driver model: 1, or 2 with GPU virtual addresses. 0 = 2; 1 without page tables.
     bool iommu;                    // Model 2: the device reaches host pages only while they are in the aperture.
     uint32_t paging;               // FERRY_PAGING_*; by GPU virtual addresses in model 2 alone.
+    uint32_t tables;               // FERRY_TABLES_*; in system memory in model 2 alone.
 };
 
 /// Open an adapter: start the back end, check the contract version, load and start the firmware, start the miniport and

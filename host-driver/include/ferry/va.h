@@ -100,9 +100,10 @@ int ferry_va_find(struct ferry_device *device, uint64_t address, struct ferry_va
 /// One level of a walk: the entry that the page table has for the address.
 struct ferry_va_step {
     uint32_t level, index;       // 3 is the highest level, 0 the lowest; which of the table's 512 entries.
-    uint64_t table, entry;       // Where the table is in video memory; the entry as it stands there, 0 = nothing.
+    uint64_t table, entry;       // Where the table is; the entry as it stands there, 0 = nothing.
+    bool table_in_host;          // It is in host memory, at that bus address; else in video memory.
     bool valid, is_page;         // It leads somewhere; to a page, and not to the table of the next level.
-    bool read_only, host, group; // The page: not to be written; in host memory; one of the sixteen of 64 KiB.
+    bool read_only, host, group; // What it leads to: not to be written; in host memory; one of the sixteen of 64 KiB.
     uint64_t leads_to;           // Where that is; of a page the place of the address itself.
 };
 struct ferry_va_steps {
@@ -110,11 +111,11 @@ struct ferry_va_steps {
     uint32_t count; // Of steps; 0: the program has no page tables yet.
     struct ferry_va_step steps[4];
 };
-/// Walk the page tables of the device's program by the CPU, as they stand in video memory now: down from the highest
+/// Walk the page tables of the device's program by the CPU, as they stand in memory now: down from the highest
 /// level, up to the first entry that is not valid, or a page. For whoever asks why an address has faulted: the last
 /// step is what `walk_level` and `walk_entry` of the fault's record are about, if nothing has changed since. Costs a
-/// read over the link for each level, and waits for nothing. Errors: ARGUMENT (beyond 48 bits), HANDLE, DEVICE_LOST,
-/// UNSUPPORTED, TIMEOUT (the link is gone).
+/// read over the link for each level whose table is in video memory, and waits for nothing. Errors: ARGUMENT (beyond 48
+/// bits), HANDLE, DEVICE_LOST, UNSUPPORTED, TIMEOUT (the link is gone).
 int ferry_va_walk(struct ferry_device *device, uint64_t address, struct ferry_va_steps *walk);
 
 #ifdef __GNUC__

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU virtual addresses: reserve, map, free, ask (wddm-facts 4.6).
+#include <string.h>
+
 #include "vidmm/api/call.h"
 
 #define RESERVE_UNIT (64u << 10)
@@ -157,8 +159,22 @@ int ferry_vidmm_root_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, 
     if (result == FERRY_OK) {
         const struct ferry_vm_virtual *space = space_of(manager, device, &result);
         const struct ferry_vm_table *table = space ? space->addresses.root : NULL;
-        root->SegmentId = table ? manager->memory.table_segment : 0;
-        root->SegmentOffset = table ? table->page * PAGE_SIZE : 0;
+        *root = table ? ferry_vm_table_place(&manager->memory, table->page) : (DXGK_SEGMENTOFFSET){0};
+    }
+    return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_read_table(struct ferry_vidmm *manager, uint64_t bus_address, uint8_t entry[8])
+{
+    if (!manager || !entry || bus_address % 8 != 0)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        const uint8_t *table = ferry_vm_table_bytes(&manager->memory, bus_address);
+        if (table)
+            memcpy(entry, table + bus_address % PAGE_SIZE, 8);
+        else
+            result = FERRY_ERROR_RANGE;
     }
     return ferry_vm_leave(manager, result);
 }

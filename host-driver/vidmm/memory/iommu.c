@@ -16,7 +16,7 @@ int ferry_vm_iommu_read(struct ferry_vm_memory *memory)
     DXGK_PHYSICALADAPTERCAPS caps = {0};
     DXGKARG_QUERYADAPTERINFO query = {
         .Type = DXGKQAITYPE_PHYSICALADAPTERCAPS, .pOutputData = &caps, .OutputDataSize = sizeof(caps)};
-    if (memory->table_segment == 0)
+    if (!ferry_vm_has_addresses(memory))
         return FERRY_OK;
     // Who does not know the query wants nothing of the kind. From any other failure nothing can be told, and with pages
     // that stay mapped for good nobody may begin who may have asked for the opposite.

@@ -149,8 +149,8 @@ struct ferry_vm_memory {
     struct ferry_vm_segment segments[FERRY_VM_MAX_SEGMENTS];
     unsigned segment_count;
     uint64_t memory_bytes, aperture_bytes; // what all segments of the kind hold
-    struct ferry_vm_table_pool tables;     // behind the end of its segment
-    uint32_t table_segment;                // id, 0 = no GPU virtual addresses
+    struct ferry_vm_table_pool tables;     // no pages: no GPU virtual addresses
+    MDL *table_pages;                      // of tables in system memory; NULL = they are behind their segment's end
     // A table with nothing in it, for good, where spaces lead whose program is gone: its page + 1; 0 = none yet.
     uint64_t nowhere;
     struct ferry_vm_virtual paging; // the paging process's; its miniport handle NULL = not made yet
@@ -178,6 +178,15 @@ struct ferry_vm_memory {
 int ferry_vm_segments_read(struct ferry_vm_memory *memory, const struct ferry_vidmm_options *options);
 void ferry_vm_segments_destroy(struct ferry_vm_memory *memory);
 struct ferry_vm_segment *ferry_vm_segment_by_id(struct ferry_vm_memory *memory, uint32_t id);
+/// There are page tables, and so programs have GPU virtual addresses.
+static inline bool ferry_vm_has_addresses(const struct ferry_vm_memory *memory)
+{
+    return memory->tables.pages != 0;
+}
+/// Where the device finds a page of the pool of tables: in its segment, or at a bus address of segment 0.
+DXGK_SEGMENTOFFSET ferry_vm_table_place(const struct ferry_vm_memory *memory, uint64_t page);
+/// And the bytes of the one at this bus address; NULL when none is.
+const uint8_t *ferry_vm_table_bytes(const struct ferry_vm_memory *memory, uint64_t address);
 /// Segments in which the allocation may be, best first. Returns how many.
 unsigned ferry_vm_segment_order(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
                                 struct ferry_vm_segment *order[FERRY_VM_MAX_SEGMENTS]);

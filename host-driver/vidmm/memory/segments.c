@@ -29,7 +29,7 @@ static uint64_t limited(uint64_t bytes, uint64_t limit)
     return limit != 0 && limit < bytes ? limit : bytes;
 }
 
-// Of the first memory segment, for page tables where the miniport has them: a part of it, within bounds.
+// For page tables where the miniport has them: as many as a part of a memory segment's pages, within bounds.
 #define POOL_PART  32
 #define POOL_LEAST 8u
 #define POOL_MOST  65536u
@@ -44,12 +44,44 @@ static uint64_t window_tables(const struct ferry_vm_memory *memory, uint64_t pag
 
 static uint32_t pool_pages(const struct ferry_vm_memory *memory, uint64_t pages)
 {
-    if (!memory->core->caps.MemoryManagementCaps.VirtualAddressingSupported || memory->table_segment != 0)
-        return 0;
     uint64_t wanted = pages / POOL_PART;
     wanted = wanted < POOL_LEAST ? POOL_LEAST : wanted > POOL_MOST ? POOL_MOST : wanted;
-    wanted += window_tables(memory, pages);
-    return wanted < pages ? (uint32_t)wanted : 0;
+    return (uint32_t)(wanted + window_tables(memory, pages));
+}
+
+static bool tables_are_in(const struct ferry_vm_memory *memory, uint32_t id)
+{
+    return memory->core->caps.MemoryManagementCaps.VirtualAddressingSupported && memory->core->table_segment == id;
+}
+
+// They are there for as long as the manager is, and mapped for the device, also in the IOMMU model: whoever could not
+// reach them could not forget them either.
+static int make_host_tables(struct ferry_vm_memory *memory)
+{
+    const struct ferry_page_source *source = memory->core->platform.pages;
+    uint64_t largest = 0;
+    for (unsigned i = 0; i < memory->segment_count; i++)
+        if (!memory->segments[i].aperture && memory->segments[i].pages > largest)
+            largest = memory->segments[i].pages;
+    uint32_t pages = pool_pages(memory, largest);
+    int result = source->allocate(source->context, pages, 0, &memory->table_pages);
+    if (result != FERRY_OK)
+        return result;
+    return ferry_vm_table_pool_init(&memory->tables, 0, pages) ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
+}
+
+DXGK_SEGMENTOFFSET ferry_vm_table_place(const struct ferry_vm_memory *memory, uint64_t page)
+{
+    uint64_t at = memory->table_pages ? memory->table_pages->Pfn[page] : page;
+    return (DXGK_SEGMENTOFFSET){.SegmentId = memory->core->table_segment, .SegmentOffset = at * PAGE_SIZE};
+}
+
+const uint8_t *ferry_vm_table_bytes(const struct ferry_vm_memory *memory, uint64_t address)
+{
+    for (uint32_t i = 0; memory->table_pages && i < memory->tables.pages; i++)
+        if (memory->table_pages->Pfn[i] == address / PAGE_SIZE)
+            return (const uint8_t *)memory->table_pages->MappedSystemVa + (uint64_t)i * PAGE_SIZE;
+    return NULL;
 }
 
 static int add_segment(struct ferry_vm_memory *memory, const struct ferry_vidmm_options *options, uint32_t id,
@@ -68,12 +100,13 @@ static int add_segment(struct ferry_vm_memory *memory, const struct ferry_vidmm_
     else
         size = limited(size, options->memory_limit_bytes);
     segment->pages = size / PAGE_SIZE;
-    uint32_t kept = segment->aperture ? 0 : pool_pages(memory, segment->pages);
-    if (kept) {
+    if (segment->aperture && tables_are_in(memory, id))
+        return FERRY_ERROR_UNSUPPORTED;
+    uint32_t kept = tables_are_in(memory, id) ? pool_pages(memory, segment->pages) : 0;
+    if (kept != 0 && kept < segment->pages) {
         // A limit is one of content: where the device has memory behind it, the tables are there.
         uint64_t behind = descriptor->Size / PAGE_SIZE - segment->pages;
         segment->pages -= behind < kept ? kept - behind : 0;
-        memory->table_segment = id;
         if (!ferry_vm_table_pool_init(&memory->tables, segment->pages, kept))
             return FERRY_ERROR_NO_HOST_MEMORY;
     }
@@ -116,7 +149,11 @@ int ferry_vm_segments_read(struct ferry_vm_memory *memory, const struct ferry_vi
     free(descriptors);
     if (result != FERRY_OK)
         return result;
-    memory->by_address = memory->by_address && memory->table_segment != 0;
+    if (memory->core->table_segment > memory->segment_count)
+        return FERRY_ERROR_UNSUPPORTED;
+    if (tables_are_in(memory, 0) && (result = make_host_tables(memory)) != FERRY_OK)
+        return result;
+    memory->by_address = memory->by_address && ferry_vm_has_addresses(memory);
     // Segment 0 as the paging buffer's place means contiguous system memory, the only place this memory puts it.
     if (out.PagingBufferSegmentId != 0)
         return FERRY_ERROR_UNSUPPORTED;
@@ -130,6 +167,8 @@ void ferry_vm_segments_destroy(struct ferry_vm_memory *memory)
         ferry_vm_space_destroy(&memory->segments[i].space);
     memory->segment_count = 0;
     ferry_vm_table_pool_destroy(&memory->tables);
+    ferry_vm_pages_free(memory->core, memory->table_pages);
+    memory->table_pages = NULL;
 }
 
 struct ferry_vm_segment *ferry_vm_segment_by_id(struct ferry_vm_memory *memory, uint32_t id)

@@ -8,7 +8,7 @@
 int ferry_vm_virtual_new(struct ferry_vm_memory *memory, struct ferry_vm_process *process)
 {
     const DRIVER_INITIALIZATION_DATA *miniport = memory->core->miniport;
-    if (memory->table_segment == 0)
+    if (!ferry_vm_has_addresses(memory))
         return FERRY_OK;
     struct ferry_vm_virtual *space = calloc(1, sizeof(*space));
     if (!space)
@@ -72,8 +72,7 @@ int ferry_vm_virtual_leave(struct ferry_vm_memory *memory, struct ferry_vm_proce
     if (ferry_vm_reserve(sched, 1) != FERRY_OK)
         return sched->done != sched->queued ? FERRY_PENDING : FERRY_ERROR_NO_HOST_MEMORY;
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_FLUSH_TLB};
-    argument.FlushTlb.RootPageTableAddress.SegmentId = memory->table_segment;
-    argument.FlushTlb.RootPageTableAddress.SegmentOffset = (memory->nowhere - 1) * PAGE_SIZE;
+    argument.FlushTlb.RootPageTableAddress = ferry_vm_table_place(memory, memory->nowhere - 1);
     argument.FlushTlb.hProcess = space->miniport;
     // Nothing of it is queued any more, and so it waits for nothing. But a program whose end gives TIMEOUT may go on,
     // and the root that it has then comes behind it.

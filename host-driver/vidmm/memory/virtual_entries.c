@@ -16,10 +16,11 @@ static const DXGK_PTE nothing;
 
 // ---- Operations on tables ----
 
-static struct ferry_vm_span span_of(struct ferry_vm_memory *memory, uint32_t id, uint64_t page, uint64_t pages)
+// As the pager's line counts what is written of tables: whoever gets the table comes behind.
+static struct ferry_vm_span span_of(const struct ferry_vm_memory *memory, const struct ferry_vm_table *table)
 {
-    uint64_t first = ferry_vm_segment_by_id(memory, id)->base + page * PAGE_SIZE;
-    return (struct ferry_vm_span){id, first, first + pages * PAGE_SIZE};
+    uint64_t first = ferry_vm_table_place(memory, table->page).SegmentOffset;
+    return (struct ferry_vm_span){FERRY_VM_TABLES, first, first + PAGE_SIZE};
 }
 
 // It is what the next operation of the space is about. waits: for the allocation's jobs.
@@ -84,10 +85,11 @@ DXGKARG_BUILDPAGINGBUFFER ferry_vm_virtual_entries(const struct ferry_vm_memory 
 {
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE};
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *u = &argument.UpdatePageTable;
+    DXGK_SEGMENTOFFSET place = ferry_vm_table_place(memory, piece->table->page);
     u->PageTableLevel = piece->table->level;
     u->hAllocation = entry.Valid && piece->table->level == 0 ? allocation : NULL;
-    u->PageTableAddress.GpuPhysical.SegmentId = memory->table_segment;
-    u->PageTableAddress.GpuPhysical.SegmentOffset = piece->table->page * PAGE_SIZE;
+    u->PageTableAddress.GpuPhysical.SegmentId = place.SegmentId;
+    u->PageTableAddress.GpuPhysical.SegmentOffset = place.SegmentOffset;
     u->StartIndex = piece->index;
     u->NumPageTableEntries = piece->count;
     u->Flags.Repeat = !entry.Valid;
@@ -111,7 +113,11 @@ void ferry_vm_virtual_write(struct ferry_vm_memory *memory, struct ferry_vm_virt
 
 DXGK_PTE ferry_vm_virtual_table_pte(const struct ferry_vm_memory *memory, const struct ferry_vm_table *table)
 {
-    return (DXGK_PTE){.Valid = 1, .Segment = memory->table_segment & 0x1F, .PageTableAddress = table->page};
+    DXGK_SEGMENTOFFSET place = ferry_vm_table_place(memory, table->page);
+    return (DXGK_PTE){.Valid = 1,
+                      .Segment = place.SegmentId & 0x1F,
+                      .CacheCoherent = place.SegmentId == 0,
+                      .PageTableAddress = place.SegmentOffset / PAGE_SIZE};
 }
 
 DXGKARG_BUILDPAGINGBUFFER ferry_vm_virtual_forgetting(const struct ferry_vm_memory *memory,
@@ -119,8 +125,7 @@ DXGKARG_BUILDPAGINGBUFFER ferry_vm_virtual_forgetting(const struct ferry_vm_memo
                                                       uint64_t end)
 {
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_FLUSH_TLB};
-    argument.FlushTlb.RootPageTableAddress.SegmentId = memory->table_segment;
-    argument.FlushTlb.RootPageTableAddress.SegmentOffset = space->addresses.root->page * PAGE_SIZE;
+    argument.FlushTlb.RootPageTableAddress = ferry_vm_table_place(memory, space->addresses.root->page);
     argument.FlushTlb.hProcess = space->miniport;
     argument.FlushTlb.StartVirtualAddress = first * PAGE_SIZE;
     argument.FlushTlb.EndVirtualAddress = end * PAGE_SIZE;
@@ -169,7 +174,7 @@ void ferry_vm_virtual_end_tables(struct ferry_vm_memory *memory, struct ferry_vm
     struct ferry_vm_address_space *addresses = &ferry_vm_virtual_of(allocation)->addresses;
     for (struct ferry_vm_table *table; (table = ferry_vm_address_shrink(addresses, first, pages));) {
         struct ferry_vm_piece above = entry_above(table);
-        struct ferry_vm_span reads = span_of(memory, memory->table_segment, table->page, 1);
+        struct ferry_vm_span reads = span_of(memory, table);
         uint64_t under = UINT64_C(1) << (9 * (table->level + 1));
         ferry_vm_virtual_write(memory, ferry_vm_virtual_of(allocation), allocation, &above, nothing, reads,
                                FERRY_VM_SHOW);

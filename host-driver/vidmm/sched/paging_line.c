@@ -147,8 +147,7 @@ static void entries(struct ferry_vm_operation *operation, const DXGK_BUILDPAGING
 {
     const LARGE_INTEGER table = {.QuadPart = (int64_t)update->PageTableAddress.GpuPhysical.SegmentOffset};
     uint64_t scale = update->Flags.Use64KBPages ? ENTRIES_OF_64_KB : 1, count = update->NumPageTableEntries * scale;
-    operation->writes = span(update->PageTableAddress.GpuPhysical.SegmentId, table,
-                             update->StartIndex * scale * ENTRY_BYTES, count * ENTRY_BYTES);
+    operation->writes = span(FERRY_VM_TABLES, table, update->StartIndex * scale * ENTRY_BYTES, count * ENTRY_BYTES);
     operation->first_address = update->FirstPteVirtualAddress;
     operation->end_address = operation->first_address + (count * PAGE_SIZE << 9 * update->PageTableLevel);
 }

@@ -2,9 +2,10 @@
 // What the miniport says of its nodes, and the context that paging runs in.
 #include "vidmm/sched/sched.h"
 
-// Page tables as this manager makes them: four levels of 512 entries in a page, written by the GPU where they are.
-// UNSUPPORTED when the miniport has others; a query that fails tells nothing of that, but why it does.
-static int look_at_tables(const struct ferry_vm_sched *sched)
+// Page tables as this manager makes them: four levels of 512 entries in a page, written by the GPU where they are,
+// those of all levels and of the paging process in one place. UNSUPPORTED when the miniport has others; a query that
+// fails tells nothing of that, but why it does.
+static int look_at_tables(struct ferry_vm_sched *sched)
 {
     const DRIVER_INITIALIZATION_DATA *miniport = sched->core->miniport;
     const DXGK_VIDMMCAPS *caps = &sched->core->caps.MemoryManagementCaps;
@@ -30,8 +31,11 @@ static int look_at_tables(const struct ferry_vm_sched *sched)
     if (!NT_SUCCESS(status))
         return ferry_vm_error_of_status(status);
     for (unsigned i = 0; i < 4; i++)
-        if (levels[i].PageTableIndexBitCount != 9 || levels[i].PageTableSizeInBytes != PAGE_SIZE)
+        if (levels[i].PageTableIndexBitCount != 9 || levels[i].PageTableSizeInBytes != PAGE_SIZE ||
+            levels[i].PageTableSegmentId != levels[0].PageTableSegmentId ||
+            levels[i].PagingProcessPageTableSegmentId != levels[0].PageTableSegmentId)
             return FERRY_ERROR_UNSUPPORTED;
+    sched->core->table_segment = levels[0].PageTableSegmentId;
     return FERRY_OK;
 }
 

@@ -143,6 +143,8 @@ struct ferry_vm_span {
     UINT segment; // 0 = nothing
     uint64_t first, end;
 };
+// In place of a segment: page tables, by what the device knows them by. No content is where they are.
+#define FERRY_VM_TABLES (FERRY_VM_MAX_SEGMENTS + 1)
 
 // A range of the index of operations (paging_index.c).
 #define FERRY_VM_TREES 4

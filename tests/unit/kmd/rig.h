@@ -88,9 +88,8 @@ static inline void on_interrupt(void *context, uint32_t causes)
 
 // The driver model of the miniport and its device; a program that wants another one says so before its cases.
 static unsigned rig_model = 1;
-static bool rig_by_address; // and it says that content is paged by addresses
-static bool rig_iommu;      // Of model 2, in the IOMMU model.
-static bool rig_tiling;     // Its device copies tiles, and shows them as rows.
+static unsigned rig_ways; // Of model 2: FERRY_KMD_*.
+static bool rig_tiling;   // Its device copies tiles, and shows them as rows.
 
 static inline int rig_setup(void **state)
 {
@@ -105,10 +104,7 @@ static inline int rig_setup(void **state)
     assert_int_equal(ferry_model_link_open(&options, &config, &rig->link), FERRY_OK);
     rig->model = ferry_model_link_model(rig->link);
     assert_int_equal(ferry_gpu_open(rig->link, NULL, &rig->gpu), FERRY_OK);
-    rig->kmd = rig_by_address   ? ferry_kmd_miniport_by_address(rig_iommu)
-               : rig_iommu      ? ferry_kmd_miniport_iommu()
-               : rig_model == 2 ? ferry_kmd_miniport_model2()
-                                : ferry_kmd_miniport();
+    rig->kmd = rig_model == 2 ? ferry_kmd_miniport_model2(rig_ways) : ferry_kmd_miniport();
     assert_int_equal(rig->kmd->DxgkDdiAddDevice(rig->gpu, &rig->adapter), STATUS_SUCCESS);
     assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_SUCCESS);
     ferry_gpu_set_interrupt(rig->gpu, on_interrupt, rig);

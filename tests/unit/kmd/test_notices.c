@@ -72,7 +72,7 @@ static void what_is_no_notice_is_refused(void **state)
     HANDLE process = make_process(rig, false);
 
     for (unsigned unmap = 0; unmap < 2; unmap++) {
-        NTSTATUS good = unmap && !rig_iommu ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS;
+        NTSTATUS good = unmap && rig_ways != FERRY_KMD_IOMMU ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS;
         for (unsigned wrong = 0; wrong < 12; wrong++) {
             DXGKARG_BUILDPAGINGBUFFER a = notice(rig, allocation, unmap ? process : NULL);
             DXGK_BUILDPAGINGBUFFER_NOTIFYALLOC *n = &a.NotifyAllocation;
@@ -107,14 +107,14 @@ static void what_is_no_notice_is_refused(void **state)
 // R200: there the pages stay mapped.
 static int setup_without_iommu(void **state)
 {
-    rig_iommu = false;
+    rig_ways = 0;
     return rig_setup(state);
 }
 
 int main(void)
 {
     rig_model = 2;
-    rig_iommu = true;
+    rig_ways = FERRY_KMD_IOMMU;
     const struct CMUnitTest tests[] = {
         CASE(a_notice_has_the_space_of_its_program_forgotten),
         CASE(what_is_no_notice_is_refused),

@@ -67,33 +67,47 @@ static void what_the_adapter_says_of_its_page_tables(void **state)
     assert_int_equal(segments, 2);
 }
 
-// Jobs go by addresses on every other node; the paging node's word decides how the manager pages.
-static void what_each_node_says_of_addresses(void **state)
+// Jobs go by addresses on every other node; the paging node's word decides how the manager pages. And where tables are
+// and what the IOMMU does each is a word of its own.
+static void what_is_said_in_each_way_to_have_addresses(void **state)
 {
     (void)state;
-    for (unsigned kind = 0; kind < 4; kind++) {
+    for (unsigned kind = 0; kind < 9; kind++) {
         struct rig *rig = NULL;
         DXGKARG_GETNODEMETADATA node;
+        DXGK_PAGE_TABLE_LEVEL_DESC levels[4];
+        DXGK_PHYSICALADAPTERCAPS physical;
 
-        rig_model = kind == 0 ? 1 : 2;
-        rig_by_address = kind > 1;
-        rig_iommu = kind == 3;
+        rig_model = kind == 8 ? 1 : 2;
+        rig_ways = kind % 8;
+        bool by_address = (rig_ways & FERRY_KMD_BY_ADDRESS) != 0, iommu = (rig_ways & FERRY_KMD_IOMMU) != 0;
+        UINT segment = (rig_ways & FERRY_KMD_HOST_TABLES) != 0 ? 0 : FERRY_KMD_SEGMENT_LOCAL;
         rig_setup((void **)(void *)&rig);
         for (UINT i = 0; i < 5; i++) {
             memset(&node, 0xEE, sizeof node);
             assert_int_equal(rig->kmd->DxgkDdiGetNodeMetadata(rig->adapter, i, &node), STATUS_SUCCESS);
             assert_int_equal(node.EngineType, DXGK_ENGINE_TYPE_COPY);
             assert_int_equal(node.FriendlyName[0], 0);
-            assert_int_equal(node.GpuMmuSupported, i == 0 ? rig_by_address : rig_model == 2);
+            assert_int_equal(node.GpuMmuSupported, i == 0 ? by_address : rig_model == 2);
             assert_int_equal(node.IoMmuSupported, 0);
         }
+        if (rig_model == 2)
+            assert_int_equal(ask(rig, DXGKQAITYPE_PAGETABLELEVELDESC, NULL, 0, levels, sizeof levels), STATUS_SUCCESS);
+        for (unsigned i = 0; i < 4 && rig_model == 2; i++) {
+            assert_int_equal(levels[i].PageTableSegmentId, segment);
+            assert_int_equal(levels[i].PagingProcessPageTableSegmentId, segment);
+        }
+        assert_int_equal(ask(rig, DXGKQAITYPE_PHYSICALADAPTERCAPS, NULL, 0, &physical, sizeof physical),
+                         STATUS_SUCCESS);
+        assert_int_equal(physical.Flags.GpuVaIommuRequired, iommu);
         assert_int_equal(rig->kmd->DxgkDdiGetNodeMetadata(rig->adapter, 5, &node), STATUS_INVALID_PARAMETER);
         assert_int_equal(rig->kmd->DxgkDdiGetNodeMetadata(rig->adapter, 0, NULL), STATUS_INVALID_PARAMETER);
         assert_int_equal(rig->kmd->DxgkDdiGetNodeMetadata(NULL, 0, &node), STATUS_INVALID_PARAMETER);
         rig_teardown((void **)(void *)&rig);
     }
+    assert_null(ferry_kmd_miniport_model2(8));
     rig_model = 2;
-    rig_by_address = rig_iommu = false;
+    rig_ways = 0;
 }
 
 static void a_device_without_page_tables_is_no_device_for_this_model(void **state)
@@ -104,8 +118,9 @@ static void a_device_without_page_tables_is_no_device_for_this_model(void **stat
 
     rig_model = 1;
     rig_setup((void **)(void *)&rig);
-    assert_int_equal(ferry_kmd_miniport_model2()->DxgkDdiAddDevice(rig->gpu, &adapter), STATUS_NOT_SUPPORTED);
-    assert_int_equal(ferry_kmd_miniport_by_address(false)->DxgkDdiAddDevice(rig->gpu, &adapter), STATUS_NOT_SUPPORTED);
+    assert_int_equal(ferry_kmd_miniport_model2(0)->DxgkDdiAddDevice(rig->gpu, &adapter), STATUS_NOT_SUPPORTED);
+    assert_int_equal(ferry_kmd_miniport_model2(FERRY_KMD_BY_ADDRESS)->DxgkDdiAddDevice(rig->gpu, &adapter),
+                     STATUS_NOT_SUPPORTED);
     assert_null(adapter);
     DXGK_GPUMMUCAPS mmu;
     assert_int_equal(ask(rig, DXGKQAITYPE_GPUMMUCAPS, NULL, 0, &mmu, sizeof mmu), STATUS_NOT_SUPPORTED);
@@ -119,7 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(R202_R203_R204_R205_R209_the_paging_space_is_the_managers_choice),
         CASE(what_the_adapter_says_of_its_page_tables),
-        cmocka_unit_test(what_each_node_says_of_addresses),
+        cmocka_unit_test(what_is_said_in_each_way_to_have_addresses),
         cmocka_unit_test(a_device_without_page_tables_is_no_device_for_this_model),
     };
 

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where page tables are: in the segment that the miniport names, or in system memory; and whose they are next.
+#include "beside.h"
+#include "programs.h"
+#include "vidmm/api/manager.h"
+
+static struct world_options tables_in(bool system)
+{
+    struct world_options options = updates_options(64, 0);
+    options.machine.host_tables = system;
+    return options;
+}
+
+static uint64_t local_pages(struct world *world)
+{
+    struct ferry_vidmm_segment_info segment;
+    assert_int_equal(ferry_vidmm_segment(world->manager, machine_local_segment - 1, &segment), FERRY_OK);
+    return segment.bytes / PAGE_SIZE;
+}
+
+// In system memory they take no page of a segment, and are found at a bus address, for as long as the manager is there.
+static void in_system_memory_they_take_nothing_of_a_segment(void **state)
+{
+    (void)state;
+    uint64_t kept = 0;
+    for (unsigned system = 0; system < 2; system++) {
+        struct world_options options = tables_in(system != 0);
+        struct world *world = world_open(&options);
+        DXGK_SEGMENTOFFSET root = {7, 7, 7};
+        uint8_t entry[8], none[8] = {0};
+        size_t pages = machine_pages_out(world->machine);
+        assert_int_equal(ferry_vidmm_root_virtual(world->manager, world->device, &root), FERRY_OK);
+        assert_int_equal(root.SegmentId | root.SegmentOffset, 0);
+        D3DKMT_HANDLE allocation = content(world, 4, 3);
+        map(world, allocation, BASE + PAGES(5), 4);
+        turns(world, 20);
+        assert_int_equal(ferry_vidmm_root_virtual(world->manager, world->device, &root), FERRY_OK);
+        assert_int_equal(root.SegmentId, system ? 0 : machine_local_segment);
+        assert_int_not_equal(root.SegmentOffset, 0);
+        uint64_t at = root.SegmentOffset + 8 * (BASE >> 39);
+        int result = ferry_vidmm_read_table(world->manager, at, entry);
+        assert_int_equal(result, system ? FERRY_OK : FERRY_ERROR_RANGE);
+        if (system)
+            assert_memory_not_equal(entry, none, sizeof(entry));
+        assert_int_equal(ferry_vidmm_read_table(world->manager, at + 1, entry), FERRY_ERROR_ARGUMENT);
+        assert_int_equal(ferry_vidmm_read_table(world->manager, at, NULL), FERRY_ERROR_ARGUMENT);
+        assert_int_equal(ferry_vidmm_read_table(world->manager, UINT64_C(1) << 50, entry), FERRY_ERROR_RANGE);
+        assert_int_equal(machine_pages_out(world->machine), pages);
+        if (system)
+            assert_int_equal(local_pages(world), kept + 8);
+        else
+            kept = local_pages(world);
+        world_close(world);
+    }
+}
+
+// ---- What the miniport says ----
+
+static struct answer {
+    const DRIVER_INITIALIZATION_DATA *real;
+    UINT segment, level, paging_segment; // of `level` and of the paging process's; the others' are as they were
+} answer;
+
+static NTSTATUS other_places(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *argument)
+{
+    NTSTATUS status = answer.real->DxgkDdiQueryAdapterInfo(adapter, argument);
+    DXGK_PAGE_TABLE_LEVEL_DESC *levels = argument->pOutputData;
+    for (unsigned i = 0; i < 4 && argument->Type == DXGKQAITYPE_PAGETABLELEVELDESC; i++) {
+        if (answer.level == 4 || answer.level == i)
+            levels[i].PageTableSegmentId = answer.segment;
+        levels[i].PagingProcessPageTableSegmentId = answer.paging_segment;
+    }
+    return status;
+}
+
+static int start_with(UINT level, UINT segment, UINT paging_segment, long host_pages, struct ferry_vidmm **manager)
+{
+    const struct world_options world = tables_in(false);
+    struct machine *machine = machine_open(&world.machine);
+    DRIVER_INITIALIZATION_DATA table = *ferry_test_miniport();
+    struct ferry_vidmm_options options = {.size = sizeof(options),
+                                          .miniport = &table,
+                                          .miniport_device_context = machine_adapter(machine),
+                                          .platform = machine_platform(machine)};
+    answer = (struct answer){ferry_test_miniport(), segment, level, paging_segment};
+    table.DxgkDdiQueryAdapterInfo = other_places;
+    machine_knobs(machine)->host_pages = host_pages;
+    int result = ferry_vidmm_start(&options, manager);
+    if (result == FERRY_OK)
+        ferry_vidmm_stop(*manager);
+    assert_int_equal(machine_pages_out(machine), 0);
+    machine_close(machine);
+    return result;
+}
+
+// Of one level elsewhere, in an aperture, in no segment at all, or of the paging process elsewhere: by name, at once.
+static void only_what_can_be_done_is_begun(void **state)
+{
+    (void)state;
+    struct ferry_vidmm *manager = NULL;
+    const UINT local = machine_local_segment, aperture = machine_aperture_segment;
+    assert_int_equal(start_with(4, local, local, -1, &manager), FERRY_OK);
+    assert_int_equal(start_with(4, 0, 0, -1, &manager), FERRY_OK);
+    for (UINT level = 0; level < 4; level++)
+        assert_int_equal(start_with(level, 0, local, -1, &manager), FERRY_ERROR_UNSUPPORTED);
+    assert_int_equal(start_with(4, local, 0, -1, &manager), FERRY_ERROR_UNSUPPORTED);
+    assert_int_equal(start_with(4, aperture, aperture, -1, &manager), FERRY_ERROR_UNSUPPORTED);
+    assert_int_equal(start_with(4, 9, 9, -1, &manager), FERRY_ERROR_UNSUPPORTED);
+}
+
+// However few host pages there are, it begins or says why not, and keeps none.
+static void without_host_pages_it_does_not_begin(void **state)
+{
+    (void)state;
+    struct ferry_vidmm *manager = NULL;
+    long pages = 0;
+    for (; start_with(4, 0, 0, pages, &manager) != FERRY_OK; pages++)
+        assert_int_equal(start_with(4, 0, 0, pages, &manager), FERRY_ERROR_NO_HOST_MEMORY);
+    assert_in_range(pages, 8, 100);
+}
+
+// ---- Whose ----
+
+// A table that one program gives up is another's once nothing leads to it: a job that waits still goes by it.
+static void what_a_program_gives_up_is_not_anothers_before(void **state)
+{
+    (void)state;
+    for (unsigned system = 0; system < 2; system++) {
+        struct world_options options = tables_in(system != 0);
+        struct beside b = begin_in(world_open(&options));
+        const struct program own = {.device = b.world->device, .queue = b.world->queue};
+        D3DKMT_HANDLE old = content(b.world, 4, 3);
+        uint64_t at = map(b.world, old, BASE + 0x40000000, 4);
+        turns(b.world, 20);
+        hold_copy(&b, old, at + PAGES(1));
+        assert_int_equal(ferry_vidmm_free_virtual(b.world->manager, b.world->device, at, PAGES(4)), FERRY_OK);
+        // All others have been free for longer.
+        struct program other = program_begin(b.world, 1, 0);
+        program_become(b.world, &other);
+        D3DKMT_HANDLE many = content(b.world, 1, 4), target = content(b.world, 1, 5);
+        uint64_t at_target = map(b.world, target, BASE + PAGES(8), 1);
+        int result = FERRY_OK;
+        uint64_t last = 0;
+        for (unsigned i = 0; result == FERRY_OK; i++) {
+            struct ferry_vidmm_virtual range = {
+                .size = sizeof(range), .address = BASE + i * UINT64_C(0x200000), .bytes = PAGES(1)};
+            result = ferry_vidmm_map_virtual(b.world->manager, other.device, many, 0, false, &range);
+            last = result == FERRY_OK ? range.address : last;
+        }
+        assert_int_equal(result, FERRY_ERROR_NO_VIDEO_MEMORY);
+        assert_int_equal(b.world->manager->memory.tables.free_count, 0);
+        turns(b.world, 50);
+        program_become(b.world, &own);
+        finish(&b);
+        assert_int_equal(word_of(b.world, b.result, 0), world_word(3, PAGES(1) / 4));
+        // Its new owner goes by it then.
+        program_become(b.world, &other);
+        world_wait(b.world, copy(b.world, other.context, (const D3DKMT_HANDLE[2]){target, many}, at_target, last, 64));
+        assert_int_equal(word_of(b.world, target, 0), world_word(4, 0));
+        world_close(b.world);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(in_system_memory_they_take_nothing_of_a_segment),
+        cmocka_unit_test(only_what_can_be_done_is_begun),
+        cmocka_unit_test(without_host_pages_it_does_not_begin),
+        cmocka_unit_test(what_a_program_gives_up_is_not_anothers_before),
+    };
+    return WORLD_RUN(tests);
+}
