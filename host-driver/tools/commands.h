@@ -17,8 +17,8 @@ int ferry_selftest(const char *backend, const char *board, uint64_t pages);
 struct ferry_adapter_info;
 /// That warning, and nothing else.
 void ferry_warn_of_board(const struct ferry_adapter_info *info, const char *board);
-/// Have jobs fault at GPU virtual addresses, and print each walk of the page tables level by level. Exit code 1 when
-/// the device's record names another entry than the tables have.
-int ferry_fault_walks(const char *backend);
+/// Have jobs fault at GPU virtual addresses, and print each walk of the page tables, which are in FERRY_TABLES_*, level
+/// by level. Exit code 1 when the device's record names another entry than the tables have.
+int ferry_fault_walks(const char *backend, uint32_t tables);
 
 #endif

@@ -65,9 +65,9 @@ static int show(struct scene *scene, const char *what)
     return error;
 }
 
-static int open_scene(struct scene *scene, const char *backend)
+static int open_scene(struct scene *scene, const char *backend, uint32_t tables)
 {
-    struct ferry_adapter_options options = {.size = sizeof options, .backend = backend, .model = 2};
+    struct ferry_adapter_options options = {.size = sizeof options, .backend = backend, .model = 2, .tables = tables};
     struct ferry_allocation_options wanted = {.size = sizeof wanted, .bytes = BYTES, .flags = FERRY_FLAG_CPU_VISIBLE};
     struct ferry_residency residency = {.size = sizeof residency, .allocations = &scene->allocation, .count = 1};
     int error = call(scene, "open the adapter", ferry_adapter_open(&options, &scene->adapter));
@@ -137,10 +137,10 @@ static int play(struct scene *scene)
     return error;
 }
 
-int ferry_fault_walks(const char *backend)
+int ferry_fault_walks(const char *backend, uint32_t tables)
 {
     struct scene scene = {0};
-    int error = open_scene(&scene, backend);
+    int error = open_scene(&scene, backend, tables);
 
     if (error >= 0)
         error = play(&scene);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ferry/ferry.h"
 #include "ferry/version.h"
 #include "tools/commands.h"
 #include "tools/import/import.h"
@@ -166,18 +167,26 @@ static const char selftest_help[] =
     "Warns when the device says that it is for another board than --board.\n";
 
 static const char fault_help[] =
-    "usage: ferry fault [--backend NAME]\n"
+    "usage: ferry fault [--backend NAME] [--tables WHERE]\n"
     "\n"
     "Has jobs reach GPU virtual addresses that they may not, on the back end (sim, model, socket:ADDRESS,\n"
     "uart:PORT or pci[:ADDRESS]) in driver model 2, and prints of each fault what its record says and the walk of the\n"
-    "page tables, level by level. Exits with 1 when the device's record names another entry than the tables have.\n";
+    "page tables, level by level; these are in video memory (video) or in system memory (system). Exits with 1 when "
+    "the\n"
+    "device's record names another entry than the tables have.\n";
 
-enum kind { TEXT, NUMBER, SIZE, FLAG };
+enum kind { TEXT, NUMBER, SIZE, FLAG, PAGING, TABLES };
 struct option {
     const char *name;
     enum kind kind;
-    void *to;
+    void *to; // const char *; FLAG: bool; else uint64_t
     uint64_t least, most;
+};
+
+// One of two words, by the number that the library has for it.
+static const char *const words[][2] = {
+    [PAGING] = {[FERRY_PAGING_PHYSICAL] = "physical", [FERRY_PAGING_VIRTUAL] = "virtual"},
+    [TABLES] = {[FERRY_TABLES_VIDEO] = "video", [FERRY_TABLES_SYSTEM] = "system"},
 };
 
 static int set_option(const struct option *option, const char *value)
@@ -190,6 +199,14 @@ static int set_option(const struct option *option, const char *value)
         }
         *(const char **)option->to = value;
         return FERRY_EXIT_OK;
+    }
+    if (option->kind >= PAGING) {
+        const char *const *word = words[option->kind];
+        *(uint64_t *)option->to = strcmp(value, word[0]) != 0;
+        if (strcmp(value, word[0]) == 0 || strcmp(value, word[1]) == 0)
+            return FERRY_EXIT_OK;
+        ferry_complain("--%s is %s or %s, not '%s'", option->name, word[0], word[1], value);
+        return FERRY_EXIT_USAGE;
     }
     int bad = option->kind == SIZE ? ferry_parse_size(value, &number) : ferry_parse_number(value, &number);
     if (bad) {
@@ -275,8 +292,8 @@ static int replay(int count, char **arguments)
         {"frames", NUMBER, &options.frames, 1, UINT64_MAX},
         {"backend", TEXT, &options.backend, 0, 0},
         {"model", NUMBER, &options.model, 1, 2},
-        {"paging", TEXT, &options.paging, 0, 0},
-        {"tables", TEXT, &options.tables, 0, 0},
+        {"paging", PAGING, &options.paging, 0, 0},
+        {"tables", TABLES, &options.tables, 0, 0},
         {"json", TEXT, &options.json_file, 0, 0},
         {"timeline", TEXT, &options.timeline_file, 0, 0},
         {"svg", TEXT, &options.svg_file, 0, 0},
@@ -382,12 +399,13 @@ static int report(int count, char **arguments)
     return ferry_page(files[0], &options);
 }
 
-static int with_backend(int (*command)(const char *backend), int count, char **arguments)
+static int fault(int count, char **arguments)
 {
     const char *backend = NULL;
-    const struct option table[] = {{"backend", TEXT, &backend, 0, 0}, {0}};
+    uint64_t tables = FERRY_TABLES_VIDEO;
+    const struct option table[] = {{"backend", TEXT, &backend, 0, 0}, {"tables", TABLES, &tables, 0, 0}, {0}};
     int status = read_options(count, arguments, table, NULL);
-    return status == FERRY_EXIT_OK ? command(backend) : status;
+    return status == FERRY_EXIT_OK ? ferry_fault_walks(backend, (uint32_t)tables) : status;
 }
 
 static int info(int count, char **arguments)
@@ -470,7 +488,7 @@ static int run(int count, char **arguments)
     } else if (strcmp(command, "fault") == 0) {
         text = fault_help;
         if (!help)
-            return with_backend(ferry_fault_walks, count - 2, arguments + 2);
+            return fault(count - 2, arguments + 2);
     } else if (!help && strcmp(command, "help") != 0) {
         ferry_complain("there is no command '%s'; try `ferry --help`", command);
         return FERRY_EXIT_USAGE;

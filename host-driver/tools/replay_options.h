@@ -18,11 +18,10 @@ struct ferry_replay_options {
     uint64_t frames;             // Of each trace; 0 = all.
     uint64_t seed;
     uint64_t paging_buffer_bytes, read_latency_cycles, link_latency_cycles, stall_percent;
-    const char *paging; // "physical" or "virtual"; NULL = the former.
-    const char *tables; // Page tables: in "video" memory or "system" memory; NULL = the former.
-    uint64_t model;     // Driver model, 1 or 2; 0 = the library's choice.
-    const char *verify; // "all", or NULL: one page-in in eight is read back whole.
-    const char *inject; // A byte to flip: "in:N", "out:N", "link-in:N" or "link-out:N", perhaps with ":OFFSET".
+    uint64_t model;          // Driver model, 1 or 2; 0 = the library's choice.
+    uint64_t paging, tables; // FERRY_PAGING_*, FERRY_TABLES_*.
+    const char *verify;      // "all", or NULL: one page-in in eight is read back whole.
+    const char *inject;      // A byte to flip: "in:N", "out:N", "link-in:N" or "link-out:N", perhaps with ":OFFSET".
     bool quiet, no_advice;
 };
 

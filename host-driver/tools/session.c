@@ -72,31 +72,14 @@ static int read_traces(struct ferry_session *session)
 
 // ---- What is made -------------------------------------------------------------------------------------------------
 
-// One of two words, of which the second is for driver model 2 alone; NULL = the first. An exit status.
-static int read_way(const struct ferry_replay_options *options, const char *option, const char *given,
-                    const char *const words[2], uint32_t *way)
-{
-    *way = given && strcmp(given, words[0]) != 0;
-    if (*way && strcmp(given, words[1]) != 0)
-        ferry_complain("--%s is %s or %s, not '%s'", option, words[0], words[1], given);
-    else if (*way && options->model == 1)
-        ferry_complain("--%s %s is of GPU virtual addresses, which there are in driver model 2 alone", option, given);
-    else
-        return FERRY_EXIT_OK;
-    return FERRY_EXIT_USAGE;
-}
-
 static int open_adapter(struct ferry_session *session)
 {
     const struct ferry_replay_options *options = session->options;
-    static const char *const pagings[] = {[FERRY_PAGING_PHYSICAL] = "physical", [FERRY_PAGING_VIRTUAL] = "virtual"};
-    static const char *const places[] = {[FERRY_TABLES_VIDEO] = "video", [FERRY_TABLES_SYSTEM] = "system"};
-    uint32_t paging, tables;
-    int status = read_way(options, "paging", options->paging, pagings, &paging);
-    if (status == FERRY_EXIT_OK)
-        status = read_way(options, "tables", options->tables, places, &tables);
-    if (status != FERRY_EXIT_OK)
-        return status;
+    if (options->model == 1 && (options->paging || options->tables)) {
+        ferry_complain("--%s is of GPU virtual addresses, which there are in driver model 2 alone",
+                       options->paging ? "paging virtual" : "tables system");
+        return FERRY_EXIT_USAGE;
+    }
     struct ferry_adapter_options adapter = {
         .size = sizeof adapter,
         .backend = options->backend,
@@ -107,8 +90,8 @@ static int open_adapter(struct ferry_session *session)
         .random_stall_percent = (uint32_t)options->stall_percent,
         .seed = options->seed,
         .model = (uint32_t)options->model,
-        .paging = paging,
-        .tables = tables,
+        .paging = (uint32_t)options->paging,
+        .tables = (uint32_t)options->tables,
         .wave_file = options->wave_file,
     };
     int error = ferry_adapter_open(&adapter, &session->adapter);
