@@ -4,9 +4,10 @@
 // (umd/) builds the public interface on this header; the miniport (kmd/) is known only through the ddi/ tables.
 //
 // Threads: every call may be made from any thread. One lock per manager is held by one call at a time, in the order in
-// which they came. Only lock, wait*, destroy* and stop() wait for the GPU, and submit() and update_virtual() when a
-// line is full; they do so in turns, let the other calls in between two of them, and look their handles up again after
-// each. The platform's hooks and the observer run inside the lock and must not call the manager.
+// which they came. Only lock, wait*, destroy* and stop() wait for the GPU, submit() and update_virtual() when a line is
+// full, and submit() while a lock with Discard waits for another instance of what the job names; they do so in turns,
+// let the other calls in between two of them, and look their handles up again after each. The platform's hooks and the
+// observer run inside the lock and must not call the manager.
 //
 // Handles are numbers with a generation in them: a stale handle, one of another kind and a made-up one all give
 // FERRY_ERROR_HANDLE; a live one of another device gives FERRY_ERROR_FOREIGN. No call changes anything when it returns

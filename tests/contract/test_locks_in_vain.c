@@ -27,13 +27,20 @@ static D3DKMT_HANDLE in_use(struct world *world, UINT flags, bool aperture)
     return a;
 }
 
-static void check_with(struct world *world, D3DKMT_HANDLE a, UINT flags, uint32_t later)
+static void check_words(struct world *world, D3DKMT_HANDLE a, UINT flags, uint32_t seed, uint32_t first, uint32_t later)
 {
     const uint32_t *words;
     assert_int_equal(ferry_vidmm_lock(world->manager, a, flags, (void **)&words), FERRY_OK);
-    for (unsigned word = 0; word < PAGES(2) / 4; word++)
-        assert_int_equal(words[word], word == 16 ? 99 : word == 20 && later ? later : world_word(7, word));
+    for (unsigned word = 0; word < PAGES(2) / 4; word++) {
+        uint32_t written = word == 16 ? first : word == 20 ? later : 0;
+        assert_int_equal(words[word], written ? written : world_word(seed, word));
+    }
     assert_int_equal(ferry_vidmm_unlock(world->manager, a), FERRY_OK);
+}
+
+static void check_with(struct world *world, D3DKMT_HANDLE a, UINT flags, uint32_t later)
+{
+    check_words(world, a, flags, 7, 99, later);
 }
 
 static void check(struct world *world, D3DKMT_HANDLE a, UINT flags)
@@ -208,6 +215,94 @@ static void a_lock_that_waits_for_no_job_does_not_do_so_later(void **state)
     world_close(world);
 }
 
+// Two instances, both in use; the second one holds the content, in video memory alone. A lock that discards waits for
+// the first.
+static D3DKMT_HANDLE waits_for_another(struct world *world, struct locker *locker, pthread_t *thread)
+{
+    D3DKMT_HANDLE a = create_limited(world, PAGES(2), PERMANENT, false, 2);
+    world_require(world, a);
+    world->knobs->delay = 1;
+    world->knobs->hold_turns = UINT32_MAX;
+    hold(world);
+    (void)world_gpu_name(world, world->context, a, false);
+    discard(world, a, 7);
+    assert_int_equal(world_place(world, a).instances, 2);
+    (void)world_gpu_name(world, world->context, a, false);
+    assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, 2, &world->context, NULL), FERRY_OK);
+    world_wait(world, world_gpu_fill(world, a, 64, 4, 99));
+    *locker = (struct locker){world, a, FERRY_PENDING, 0};
+    assert_int_equal(pthread_create(thread, NULL, discard_it, locker), 0);
+    while (!world_place(world, a).locked)
+        ;
+    return a;
+}
+
+static void ends(struct locker *locker, pthread_t thread)
+{
+    pthread_join(thread, NULL);
+    assert_int_equal(locker->result, FERRY_ERROR_TIMEOUT);
+    go_on(locker->world);
+    for (unsigned i = 0; i < 40; i++)
+        ferry_vidmm_poll(locker->world->manager, true);
+}
+
+struct submitter {
+    struct world *world;
+    D3DKMT_HANDLE allocation;
+    uint64_t fence;
+    int result;
+    atomic_bool done;
+};
+
+static void *fill_it(void *context)
+{
+    struct submitter *s = context;
+    struct machine_job job = {.bytes = 0};
+    struct ferry_vidmm_reference reference = {s->allocation, true};
+    machine_job_fill(&job, 0, 80, 4, 77);
+    struct ferry_vidmm_submission buffer = {job.commands, job.bytes, &reference, 1, job.patches, job.patch_count, NULL};
+    s->result = ferry_vidmm_submit(s->world->manager, s->world->context, &buffer, 1, &s->fence);
+    s->done = true;
+    return NULL;
+}
+
+// What a job writes then would be in the instance that the lock is to have: when it fails, that holds nothing. So it
+// waits for the outcome.
+static void a_job_beside_a_lock_that_may_take_another_instance_is_not_lost(void **state)
+{
+    (void)state;
+    for (unsigned fails = 0; fails < 2; fails++) {
+        struct world *world = open_held(64);
+        struct locker locker;
+        pthread_t threads[2];
+        D3DKMT_HANDLE a = waits_for_another(world, &locker, &threads[0]);
+        struct submitter submitter = {.world = world, .allocation = a};
+        pthread_create(&threads[1], NULL, fill_it, &submitter);
+        for (unsigned i = 0; i < 100 && !submitter.done; i++)
+            ferry_vidmm_poll(world->manager, true);
+        assert_true(world_place(world, a).locked);
+        if (fails)
+            let_nothing_come(world->manager);
+        ferry_vm_take_lock(world->manager);
+        world->knobs->hold_node = fails ? HELD_NODE : 0;
+        ferry_vm_give_lock(world->manager);
+        if (fails) {
+            ends(&locker, threads[0]);
+        } else {
+            pthread_join(threads[0], NULL);
+            assert_int_equal(locker.result, FERRY_OK);
+        }
+        pthread_join(threads[1], NULL);
+        int result = submitter.result;
+        assert_true(result == FERRY_OK || (fails && result == FERRY_ERROR_TIMEOUT));
+        if (result == FERRY_OK)
+            world_wait(world, submitter.fence);
+        if (fails)
+            check_words(world, a, D3DDDI_LOCK_READ_ONLY, 7, 99, result == FERRY_OK ? 77 : 0);
+        world_close(world);
+    }
+}
+
 struct turns {
     pthread_t other;
     atomic_uint count; // of all threads but that one
@@ -333,6 +428,7 @@ int main(void)
         cmocka_unit_test(what_jobs_write_while_a_lock_waits_is_there_if_it_fails),
         cmocka_unit_test(a_lock_that_waits_for_no_job_does_not_do_so_later),
         cmocka_unit_test(others_that_go_on_for_ever_do_not_keep_a_lock_waiting),
+        cmocka_unit_test(a_job_beside_a_lock_that_may_take_another_instance_is_not_lost),
         cmocka_unit_test(who_discards_and_only_reads_gives_nothing_up),
     };
     return WORLD_RUN(tests);

@@ -158,8 +158,26 @@ static int submit(struct ferry_vidmm *manager, struct ferry_vm_context *context,
     return FERRY_OK;
 }
 
-static bool has_to_wait(const struct ferry_vidmm *manager, const struct ferry_vm_context *context, unsigned *node,
-                        uint64_t *number)
+// A lock that discards waits for another instance of what the job names. If it fails, that one is not the allocation
+// any more, and what the job has written there is nowhere.
+static bool waits_for_discard(struct ferry_vidmm *manager, const struct ferry_vidmm_submission *buffer, unsigned *node,
+                              uint64_t *number)
+{
+    for (uint32_t i = 0; i < buffer->reference_count; i++) {
+        int error;
+        const struct ferry_vm_allocation *allocation =
+            ferry_vm_allocation_find(&manager->memory, NULL, buffer->references[i].allocation, &error);
+        if (!allocation->renaming || !allocation->renaming->before)
+            continue;
+        bool pending = ferry_vm_subject_pending(&manager->sched, allocation->subject.last_fence, true, node);
+        *number = pending ? allocation->subject.last_fence[*node] : 0;
+        return true;
+    }
+    return false;
+}
+
+static bool has_to_wait(struct ferry_vidmm *manager, const struct ferry_vm_context *context,
+                        const struct ferry_vidmm_submission *buffers, uint32_t count, unsigned *node, uint64_t *number)
 {
     const struct ferry_vm_sched *sched = &manager->sched;
     *node = context->node;
@@ -167,6 +185,9 @@ static bool has_to_wait(const struct ferry_vidmm *manager, const struct ferry_vm
         *number = sched->nodes[*node].first->fence;
         return true;
     }
+    for (uint32_t i = 0; i < count; i++)
+        if (waits_for_discard(manager, &buffers[i], node, number))
+            return true;
     *node = sched->paging_node;
     *number = ferry_vm_device_pending(context->device, sched->queued);
     return *number != 0 && context->device->leaving_bytes > manager->memory.memory_bytes;
@@ -193,7 +214,7 @@ int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, const 
             break;
         unsigned node;
         uint64_t number;
-        result = has_to_wait(manager, context, &node, &number)
+        result = has_to_wait(manager, context, buffers, count, &node, &number)
                      ? FERRY_PENDING
                      : submit(manager, context, buffers, count, fence, &node, &number);
         if (result == FERRY_PENDING && (result = ferry_vm_block(manager, node, number, &patience)) == FERRY_OK) {
