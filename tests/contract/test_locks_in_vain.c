@@ -303,6 +303,26 @@ static void a_job_beside_a_lock_that_may_take_another_instance_is_not_lost(void 
     }
 }
 
+// It goes off the list meanwhile and comes there again: what it held by then is older than what the next Evict's
+// NotWrittenTo is about.
+static void what_was_written_before_a_lock_in_vain_is_written_whatever_an_evict_says_later(void **state)
+{
+    (void)state;
+    struct world *world = open_held(64);
+    struct locker locker;
+    pthread_t thread;
+    D3DKMT_HANDLE a = waits_for_another(world, &locker, &thread);
+    D3DDDICB_EVICT unwritten = {.NumAllocations = 1, .AllocationList = &a};
+    unwritten.Flags.NotWrittenTo = 1;
+    assert_int_equal(world_evict(world, a), FERRY_OK);
+    assert_true(world_resident(world, &a, 1) >= 0);
+    let_nothing_come(world->manager);
+    ends(&locker, thread);
+    assert_int_equal(ferry_vidmm_evict(world->manager, world->device, &unwritten), FERRY_OK);
+    check_words(world, a, D3DDDI_LOCK_READ_ONLY, 7, 99, 0);
+    world_close(world);
+}
+
 struct turns {
     pthread_t other;
     atomic_uint count; // of all threads but that one
@@ -429,6 +449,7 @@ int main(void)
         cmocka_unit_test(a_lock_that_waits_for_no_job_does_not_do_so_later),
         cmocka_unit_test(others_that_go_on_for_ever_do_not_keep_a_lock_waiting),
         cmocka_unit_test(a_job_beside_a_lock_that_may_take_another_instance_is_not_lost),
+        cmocka_unit_test(what_was_written_before_a_lock_in_vain_is_written_whatever_an_evict_says_later),
         cmocka_unit_test(who_discards_and_only_reads_gives_nothing_up),
     };
     return WORLD_RUN(tests);

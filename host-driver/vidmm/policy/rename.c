@@ -99,6 +99,8 @@ void ferry_vm_rename_back(struct ferry_vm_policy *policy, struct ferry_vm_alloca
     if (renaming->before->lost)
         allocation->device->state = D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT;
     ferry_vm_instance_switch(policy->memory, renaming->before);
+    // It may have left the lists meanwhile and be there again: what it held then is older.
+    renaming->before->dirty_before = renaming->before->dirty;
     renaming->before = NULL;
     // Without memory to take its addresses away it stays, as the next to be taken.
     if (renaming->added && !allocation->block && !busy(policy, allocation))
