@@ -307,6 +307,15 @@ void kmd_machine_release(struct machine *machine)
     machine->held_count = kept;
 }
 
+// Behind what is held of its node until the next turn, whatever the knob says by now.
+static bool is_held(const struct machine *machine, unsigned node)
+{
+    bool held = machine_holds(&machine->knobs, node);
+    for (unsigned i = 0; i < machine->held_count; i++)
+        held |= machine->held[i].NodeOrdinal == node;
+    return held;
+}
+
 static NTSTATUS submit(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument)
 {
     struct machine *machine = kmd_machine_present;
@@ -323,7 +332,7 @@ static NTSTATUS submit(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument)
         --*faults;
         plant_fault(machine, argument->Flags.Paging, bytes);
     }
-    if (machine_holds(&machine->knobs, argument->NodeOrdinal) && machine->held_count < HELD_MOST) {
+    if (is_held(machine, argument->NodeOrdinal) && machine->held_count < HELD_MOST) {
         machine->held[machine->held_count++] = *argument;
         return STATUS_SUCCESS;
     }
