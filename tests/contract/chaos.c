@@ -15,14 +15,26 @@
 
 struct chaos chaos;
 
+static void tell_stop(void)
+{
+    struct ferry_vidmm_critical r;
+    if (ferry_vidmm_critical(chaos.world->manager, &r))
+        print_error("critical stop %x status %x operation %u node %u fence %llu allocation %x\n", (unsigned)r.code,
+                    (unsigned)r.status, r.operation, r.node, (unsigned long long)r.fence, r.allocation);
+}
+
 void chaos_check(bool good, const char *what)
 {
+    if (!good)
+        tell_stop();
     if (!good)
         fail_msg("FERRY_SEED=%llu step %u: %s", (unsigned long long)chaos.seed, chaos.step, what);
 }
 
 void chaos_okay(int result, const char *what)
 {
+    if (result != FERRY_OK)
+        tell_stop();
     if (result != FERRY_OK)
         fail_msg("FERRY_SEED=%llu step %u: %s: error %d", (unsigned long long)chaos.seed, chaos.step, what, result);
 }
@@ -60,9 +72,9 @@ bool chaos_in_error(unsigned number)
     return false;
 }
 
-uint64_t chaos_addresses(unsigned device)
+uint64_t chaos_addresses(unsigned queue)
 {
-    return (UINT64_C(1) << 42) + ((uint64_t)device << 32);
+    return (UINT64_C(1) << 42) + ((uint64_t)queue << 32);
 }
 
 void chaos_open_device(unsigned number)
@@ -82,13 +94,26 @@ void chaos_open_device(unsigned number)
         .size = sizeof(range), .address = chaos_addresses(number), .bytes = PAGES(REACHED)};
     if (addresses_wanted())
         (void)ferry_vidmm_reserve_virtual(manager, program->device, &range);
+    memset(chaos.called[number], 0, sizeof(chaos.called[number]));
+    memset(chaos.reached[number + DEVICES], 0, sizeof(chaos.reached[number]));
+    chaos.other[number] = 0;
+    if (!chaos.more)
+        return;
+    OKAY(ferry_vidmm_create_context(manager, program->device, 1 + chaos_draw(2), &chaos.other[number], NULL));
+    range.address = chaos_addresses(number + DEVICES);
+    if (addresses_wanted())
+        (void)ferry_vidmm_reserve_virtual(manager, program->device, &range);
 }
 
 void chaos_forget(struct shadow *s)
 {
-    for (unsigned i = 0; i < REACHED; i++)
-        if (chaos.reached[s->device][i].handle == s->handle)
-            chaos.reached[s->device][i] = (struct reached){0};
+    for (unsigned queue = 0; queue < 2 * DEVICES; queue++)
+        for (unsigned i = 0; i < REACHED; i++)
+            if (chaos.reached[queue][i].handle == s->handle)
+                chaos.reached[queue][i] = (struct reached){0};
+    for (unsigned i = 0; i < CALLED; i++)
+        if (chaos.called[s->device][i].handle == s->handle)
+            chaos.called[s->device][i] = (struct called){0};
     free(s->bytes);
     free(s->existing);
     free(s->rows_at);
@@ -97,7 +122,24 @@ void chaos_forget(struct shadow *s)
 
 void chaos_kill_device(unsigned number)
 {
-    OKAY(ferry_vidmm_destroy_device(chaos.world->manager, chaos.devices[number].device));
+    D3DKMT_HANDLE device = chaos.devices[number].device;
+    for (unsigned i = 0; i < chaos.live; i++)
+        chaos.all[i].engaged |= chaos.all[i].device == number;
+    int result = chaos_joined(ferry_vidmm_destroy_device(chaos.world->manager, device), NO_DEVICE);
+    // Somebody else has done it meanwhile.
+    if (chaos_is_gone(number))
+        return;
+    if (chaos_vain(result)) {
+        // There is no telling what of it is gone.
+        chaos_vain_ends();
+        result = ferry_vidmm_destroy_device(chaos.world->manager, device);
+    }
+    OKAY(result);
+    chaos_device_gone(number);
+}
+
+void chaos_device_gone(unsigned number)
+{
     for (unsigned i = chaos.live; i-- > 0;)
         if (chaos.all[i].device == number)
             chaos_forget(&chaos.all[i]);
@@ -162,7 +204,7 @@ static void kill_those_in_error(void)
 bool chaos_lost(const struct shadow *s, int result)
 {
     CHECK(result != FERRY_ERROR_DEVICE_LOST || chaos_in_error(s->device));
-    return result == FERRY_ERROR_DEVICE_LOST;
+    return result == FERRY_ERROR_DEVICE_LOST || chaos_vain(result);
 }
 
 // ---- Content ----
@@ -200,9 +242,10 @@ static void go_wrong(void)
     kill_those_in_error();
 }
 
-static void begin(uint64_t seed, bool images, bool beside)
+static void begin(uint64_t seed, bool images, bool beside, bool more)
 {
     memset(&chaos, 0, sizeof(chaos));
+    chaos.more = more;
     chaos.images = images;
     chaos.beside = beside;
     chaos.seed = seed;
@@ -224,6 +267,9 @@ static void begin(uint64_t seed, bool images, bool beside)
         options.machine.version = DXGKDDI_WDDMv3_2;
     }
     options.manager.turn_cycles = (uint64_t[]){1, 500, 20000, 0}[chaos_pick(4)];
+    chaos_meanwhile_begin();
+    if (chaos.more && chaos_draw(2))
+        options.machine.local_bytes = PAGES(32);
     chaos.world = world_open(&options);
     spy.keep = false;
     submit_below = spy.table.DxgkDdiSubmitCommand;
@@ -253,6 +299,7 @@ static void look_at_all(void)
 {
     chaos.world->knobs->fault_paging = chaos.world->knobs->fault_addresses = 0;
     chaos.world->knobs->hang = chaos.world->knobs->hold_paging = false;
+    chaos.world->knobs->hold_node = 0;
     for (unsigned i = 0; i < 60; i++)
         ferry_vidmm_poll(chaos.world->manager, true);
     kill_those_in_error();
@@ -268,13 +315,16 @@ static void look_at_all(void)
     }
 }
 
-void chaos_run(uint64_t seed, unsigned steps, bool images, bool beside)
+void chaos_run(uint64_t seed, unsigned steps, bool images, bool beside, bool more)
 {
-    begin(seed, images && !addresses_wanted(), beside);
+    begin(seed, images && !addresses_wanted(), beside, more);
     for (chaos.step = 0; chaos.step < steps; chaos.step++) {
         go_wrong();
         chaos_beside_before();
-        chaos_step();
+        chaos_meanwhile_before();
+        if (setjmp(chaos_left) == 0)
+            chaos_step();
+        chaos_meanwhile_after();
         chaos_beside_after();
     }
     look_at_all();
@@ -289,6 +339,9 @@ void chaos_run(uint64_t seed, unsigned steps, bool images, bool beside)
     if (chaos.beside)
         printf("; beside: budgets %u, programs killed %u, notices %u, no memory %u", chaos.budgets,
                chaos.programs_killed, chaos.notices, chaos.none);
+    if (chaos.more)
+        printf("; more: meanwhile %u, devices gone meanwhile %u, in vain %u, mapped by calls %u", chaos.meanwhile,
+               chaos.died, chaos.vain, chaos.calls);
     printf("\n");
     fflush(stdout);
     while (chaos.live)

@@ -68,10 +68,17 @@ static void change_budgets(void)
 static void kill_program(unsigned program)
 {
     struct ferry_vidmm *manager = chaos.world->manager;
+    OKAY(ferry_vidmm_destroy_process(manager, chaos.processes[program]));
+    chaos_program_gone(program);
+}
+
+void chaos_program_gone(unsigned program)
+{
+    struct ferry_vidmm *manager = chaos.world->manager;
     struct ferry_vidmm_process_options options = {.size = sizeof(options), .weight = 1 + pick(3)};
     // The last device is of no program.
     unsigned first = program * 2, end = program == 0 ? 2 : DEVICES - 1;
-    OKAY(ferry_vidmm_destroy_process(manager, chaos.processes[program]));
+    chaos_memory_is_there();
     for (unsigned i = chaos.live; i-- > 0;)
         if (chaos.all[i].device >= first && chaos.all[i].device < end)
             chaos_forget(&chaos.all[i]);

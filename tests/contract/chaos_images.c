@@ -39,8 +39,10 @@ void chaos_image_touch(struct shadow *s)
             continue;
         for (size_t k = 0; k < bytes; k++)
             found[k] = (uint8_t)chaos_pick(256);
-        int result = writes ? ferry_vidmm_linear_write(manager, device, s->handle, at, found, bytes)
-                            : ferry_vidmm_linear_read(manager, device, s->handle, at, found, bytes);
+        s->engaged = true;
+        int result = chaos_joined(writes ? ferry_vidmm_linear_write(manager, device, s->handle, at, found, bytes)
+                                         : ferry_vidmm_linear_read(manager, device, s->handle, at, found, bytes),
+                                  s->device);
         if (chaos_lost(s, result) || chaos_no_memory(result))
             return;
         OKAY(result);
@@ -58,8 +60,10 @@ bool chaos_image_lock(struct shadow *s)
     UINT flags = kinds[chaos_pick(5)], level = chaos_pick(s->tiling.Levels + 1);
     if (s->alternate && chaos_pick(3))
         flags |= D3DDDI_LOCK_ACQUIRE_APERTURE | D3DDDI_LOCK_USE_ALTERNATE_VA;
-    int result =
-        ferry_vidmm_lock_linear(chaos.world->manager, chaos.devices[s->device].device, s->handle, flags, level);
+    s->engaged = true;
+    int result = chaos_joined(
+        ferry_vidmm_lock_linear(chaos.world->manager, chaos.devices[s->device].device, s->handle, flags, level),
+        s->device);
     if ((result == FERRY_ERROR_BUSY && (flags & D3DDDI_LOCK_DO_NOT_WAIT) != 0) || chaos_lost(s, result) ||
         chaos_no_memory(result))
         return false;

@@ -85,7 +85,9 @@ static void lock(struct shadow *s)
     s->first = discards ? 0 : chaos_pick((uint32_t)pages);
     s->pages = discards ? pages : 1 + chaos_pick((uint32_t)(pages - s->first));
     void *address;
-    int result = ferry_vidmm_lock_pages(chaos.world->manager, s->handle, flags, s->first, s->pages, &address);
+    s->engaged = true;
+    int result = chaos_joined(
+        ferry_vidmm_lock_pages(chaos.world->manager, s->handle, flags, s->first, s->pages, &address), s->device);
     if ((result == FERRY_ERROR_BUSY && (flags & D3DDDI_LOCK_DO_NOT_WAIT) && !discards) || chaos_lost(s, result) ||
         chaos_no_memory(result))
         return;
@@ -150,8 +152,9 @@ static void create(void)
 
 void chaos_destroy(struct shadow *s)
 {
-    int result = ferry_vidmm_destroy_allocation(chaos.world->manager, s->handle);
-    CHECK(result == (s->locked ? FERRY_ERROR_LOCKED : FERRY_OK));
+    s->engaged = true;
+    int result = chaos_joined(ferry_vidmm_destroy_allocation(chaos.world->manager, s->handle), s->device);
+    CHECK(chaos_vain(result) || result == (s->locked ? FERRY_ERROR_LOCKED : FERRY_OK));
     if (result == FERRY_OK)
         chaos_forget(s);
 }
@@ -180,6 +183,8 @@ static void require(struct shadow *s)
     D3DKMT_HANDLE queue = chaos.devices[s->device].queue;
     D3DDDI_MAKERESIDENT arguments = {.hPagingQueue = queue, .NumAllocations = count, .AllocationList = list};
     arguments.Flags.CantTrimFurther = chaos_pick(2);
+    for (UINT i = 0; i < count; i++)
+        named[i]->engaged = true;
     int result = ferry_vidmm_make_resident(chaos.world->manager, &arguments);
     // However little the program may have by now: what is on its list is not refused again.
     CHECK(result != FERRY_ERROR_NO_VIDEO_MEMORY || anew);
@@ -188,7 +193,8 @@ static void require(struct shadow *s)
         return;
     CHECK(result == FERRY_OK || result == FERRY_PENDING);
     if (result == FERRY_PENDING && !chaos_pick(3)) {
-        result = ferry_vidmm_wait_paging(chaos.world->manager, queue, arguments.PagingFenceValue);
+        result =
+            chaos_joined(ferry_vidmm_wait_paging(chaos.world->manager, queue, arguments.PagingFenceValue), s->device);
         CHECK(chaos_lost(s, result) || result == FERRY_OK);
     }
     for (UINT i = 0; i < count; i++)
@@ -206,7 +212,7 @@ static void evict(struct shadow *s)
 }
 
 // What the CPU holds for writing is left alone by the GPU. It holds rows of an image, of which jobs see tiles.
-static bool is_free(const struct shadow *s, uint64_t at, uint64_t bytes)
+bool chaos_is_free(const struct shadow *s, uint64_t at, uint64_t bytes)
 {
     if (s->rows_at && s->locked)
         return (s->lock_flags & D3DDDI_LOCK_READ_ONLY) != 0;
@@ -215,15 +221,35 @@ static bool is_free(const struct shadow *s, uint64_t at, uint64_t bytes)
                              at >= (s->first + s->pages) * PAGE_SIZE));
 }
 
+// Jobs of two queues of a device keep no order: what the other one has queued for it is over first.
+static bool waits_for_other(struct shadow *s, unsigned queue)
+{
+    unsigned other = queue < DEVICES;
+    if (!s || s->used[other] == 0)
+        return true;
+    D3DKMT_HANDLE context = other ? chaos.other[s->device] : chaos.devices[s->device].context;
+    int result = chaos_joined(ferry_vidmm_wait(chaos.world->manager, context, s->used[other]), s->device);
+    if (chaos_vain(result))
+        return false;
+    CHECK(result == FERRY_OK || chaos_in_error(s->device));
+    s->used[other] = 0;
+    return true;
+}
+
 // True when the job is in the line.
-static bool submit(const struct shadow *to, const struct machine_job *job,
-                   const struct ferry_vidmm_reference *references, uint32_t count, bool locked)
+bool chaos_submit(struct shadow *to, struct shadow *from, const struct machine_job *job,
+                  const struct ferry_vidmm_reference *references, uint32_t count, bool locked, unsigned queue)
 {
     struct ferry_vidmm_submission buffer = {job->commands, job->bytes,       references, count,
                                             job->patches,  job->patch_count, NULL};
-    D3DKMT_HANDLE context = chaos.devices[to->device].context;
+    D3DKMT_HANDLE context = queue < DEVICES ? chaos.devices[to->device].context : chaos.other[to->device];
     uint64_t fence;
-    int result = ferry_vidmm_submit(chaos.world->manager, context, &buffer, 1, &fence);
+    to->engaged = true;
+    if (from)
+        from->engaged = true;
+    if (!waits_for_other(to, queue) || !waits_for_other(from, queue))
+        return false;
+    int result = chaos_joined(ferry_vidmm_submit(chaos.world->manager, context, &buffer, 1, &fence), to->device);
     if (chaos_no_memory(result))
         return false;
     if (locked)
@@ -233,9 +259,12 @@ static bool submit(const struct shadow *to, const struct machine_job *job,
         return false;
     OKAY(result);
     chaos.jobs++;
+    to->used[queue >= DEVICES] = fence;
+    if (from)
+        from->used[queue >= DEVICES] = fence;
     if (chaos_pick(6) == 0) {
-        result = ferry_vidmm_wait(chaos.world->manager, context, fence);
-        CHECK(result == FERRY_OK || chaos_in_error(to->device));
+        result = chaos_joined(ferry_vidmm_wait(chaos.world->manager, context, fence), to->device);
+        CHECK(result == FERRY_OK || chaos_vain(result) || chaos_in_error(to->device));
     }
     return true;
 }
@@ -259,7 +288,7 @@ static void copy_or_fill(void)
     bool copies = chaos_pick(2) && from != to && from->size >= bytes;
     uint64_t at = chaos_pick((uint32_t)(to->size - bytes) / 4 + 1) * 4;
     uint64_t from_at = copies ? chaos_pick((uint32_t)(from->size - bytes) + 1) : 0;
-    if (!is_free(to, at, bytes) || (copies && !is_free(from, from_at, bytes)) ||
+    if (!chaos_is_free(to, at, bytes) || (copies && !chaos_is_free(from, from_at, bytes)) ||
         (!copies && to->aperture && !machine_fills_aperture))
         return;
     struct machine_job job = {0};
@@ -269,7 +298,7 @@ static void copy_or_fill(void)
     else
         machine_job_fill(&job, 0, at, bytes, pattern);
     bool locked = is_refused(to) || (copies && is_refused(from));
-    if (!submit(to, &job, references, copies ? 2 : 1, locked))
+    if (!chaos_submit(to, copies ? from : NULL, &job, references, copies ? 2 : 1, locked, chaos_queue(to->device)))
         return;
     to->gpu_wrote = true;
     for (uint64_t i = 0; i < bytes; i++)
@@ -284,7 +313,7 @@ static void keep_busy(struct shadow *s)
         struct machine_job job = {0};
         struct ferry_vidmm_reference reference = {s->handle, chaos_pick(2)};
         machine_job_nothing(&job);
-        if (submit(s, &job, &reference, 1, is_refused(s)))
+        if (chaos_submit(s, NULL, &job, &reference, 1, is_refused(s), chaos_queue(s->device)))
             s->gpu_wrote |= reference.write;
     }
 }
@@ -300,105 +329,8 @@ static void lock_or_unlock(struct shadow *s)
     else
         lock(s);
     for (unsigned i = 0; i < 3; i++)
-        if ((s = chaos_any())->locked)
+        if ((s = chaos_any())->locked && !chaos_is_gone(s->device))
             chaos_unlock(s);
-}
-
-// ---- Addresses that change among the jobs ----
-
-static struct shadow *named(D3DKMT_HANDLE handle)
-{
-    for (unsigned i = 0; i < chaos.live && handle != 0; i++)
-        if (chaos.all[i].handle == handle)
-            return &chaos.all[i];
-    return NULL;
-}
-
-static void update_addresses(void)
-{
-    unsigned device = chaos_pick(DEVICES), count = 1 + chaos_pick(4), used = 0;
-    uint64_t base = chaos_addresses(device);
-    struct reached now[REACHED], copied[REACHED];
-    struct ferry_vidmm_update batch[4];
-    struct ferry_vidmm_updated updated;
-    memcpy(now, chaos.reached[device], sizeof(now));
-    for (unsigned i = 0; i < count; i++) {
-        struct shadow *s = chaos_any();
-        for (unsigned k = 0; k < 20 && s && s->device != device; k++)
-            s = chaos_any();
-        unsigned n = 1 + chaos_pick(chaos_pick(5) ? 4 : 30), at = chaos_pick(REACHED - n + 1),
-                 from = chaos_pick(REACHED - n + 1), kind = chaos_pick(5);
-        if (kind >= 2) {
-            if (!s || s->device != device)
-                continue;
-            unsigned pages = (unsigned)(s->size / PAGE_SIZE), offset = chaos_pick(pages);
-            n = 1 + chaos_pick(pages - offset);
-            at = chaos_pick(REACHED - n + 1);
-            batch[used++] = (struct ferry_vidmm_update){.kind = FERRY_VIDMM_MAP,
-                                                        .address = base + PAGES(at),
-                                                        .bytes = PAGES(n),
-                                                        .allocation = s->handle,
-                                                        .offset = PAGES(offset)};
-            for (unsigned k = 0; k < n; k++)
-                now[at + k] = (struct reached){s->handle, offset + k};
-        } else if (kind == 1) {
-            batch[used++] =
-                (struct ferry_vidmm_update){.kind = FERRY_VIDMM_UNMAP, .address = base + PAGES(at), .bytes = PAGES(n)};
-            memset(&now[at], 0, n * sizeof(now[0]));
-        } else {
-            batch[used++] = (struct ferry_vidmm_update){
-                .kind = FERRY_VIDMM_COPY, .address = base + PAGES(at), .bytes = PAGES(n), .source = base + PAGES(from)};
-            memcpy(copied, &now[from], n * sizeof(now[0]));
-            memcpy(&now[at], copied, n * sizeof(now[0]));
-        }
-    }
-    int result = ferry_vidmm_update_virtual(chaos.world->manager, chaos.devices[device].context, batch, used, &updated);
-    if (result == FERRY_ERROR_DEVICE_LOST) {
-        bool lost = chaos_in_error(device);
-        for (unsigned i = 0; i < used; i++)
-            lost |= batch[i].kind == FERRY_VIDMM_MAP && world_place(chaos.world, batch[i].allocation).lost;
-        CHECK(lost);
-        return;
-    }
-    CHECK(result == FERRY_OK || result == FERRY_ERROR_BUSY || result == FERRY_ERROR_NO_VIDEO_MEMORY ||
-          chaos_no_memory(result));
-    if (result == FERRY_OK)
-        memcpy(chaos.reached[device], now, sizeof(now));
-    chaos.updates += result == FERRY_OK;
-}
-
-static void copy_by_address(void)
-{
-    unsigned device = chaos_pick(DEVICES), to = 0, from = 0;
-    struct shadow *target = NULL, *source = NULL;
-    for (unsigned i = 0; i < 40 && !(target && target->count); i++) {
-        device = chaos_pick(DEVICES);
-        to = chaos_pick(REACHED);
-        target = named(chaos.reached[device][to].handle);
-    }
-    for (unsigned i = 0; i < 40 && !(source && source->count); i++) {
-        from = chaos_pick(REACHED);
-        source = named(chaos.reached[device][from].handle);
-    }
-    if (!target || !source || !target->count || !source->count)
-        return;
-    uint64_t to_at = PAGES(chaos.reached[device][to].page), from_at = PAGES(chaos.reached[device][from].page);
-    if ((target == source && to_at == from_at) || !is_free(target, to_at, PAGE_SIZE) ||
-        !is_free(source, from_at, PAGE_SIZE))
-        return;
-    struct machine_job job = {0};
-    struct ferry_vidmm_reference references[2] = {{target->handle, true}, {source->handle, false}};
-    machine_job_copy(&job, 0, 0, 1, 0, PAGE_SIZE);
-    for (uint32_t i = 0; i < job.patch_count; i++)
-        machine_job_by_address(job.commands, &job.patches[i],
-                               chaos_addresses(device) + PAGES(job.patches[i].AllocationIndex == 0 ? to : from));
-    job.patch_count = 0;
-    bool locked = (target->locked && !chaos_permanent(target)) || (source->locked && !chaos_permanent(source));
-    if (!submit(target, &job, references, source == target ? 1 : 2, locked))
-        return;
-    chaos.by_address++;
-    target->gpu_wrote = true;
-    memcpy(target->bytes + to_at, source->bytes + from_at, PAGE_SIZE);
 }
 
 // The images that there are, seen for longer than what is locked otherwise.
@@ -424,10 +356,7 @@ void chaos_step(void)
         return;
     }
     if (addresses_wanted() && chaos_pick(3) == 0) {
-        if (chaos_pick(4) == 0)
-            update_addresses();
-        else
-            copy_by_address();
+        chaos_addresses_step();
         return;
     }
     unsigned kind = chaos_pick(100);
@@ -447,9 +376,9 @@ void chaos_step(void)
     else if (kind < 92)
         copy_or_fill();
     else if (kind < 94 && chaos.resets && machine_queued_jobs(chaos.world->machine) == 0)
-        CHECK(ferry_vidmm_reset_engine(chaos.world->manager) != FERRY_ERROR_TIMEOUT);
+        CHECK(ferry_vidmm_reset_engine(chaos.world->manager) != FERRY_ERROR_TIMEOUT || chaos.in_vain);
     else if (kind == 94 && chaos.kills && chaos_pick(6) == 0)
         chaos_kill_device(chaos_pick(DEVICES));
     else
-        ferry_vidmm_poll(chaos.world->manager, chaos_pick(2));
+        (void)chaos_joined(ferry_vidmm_poll(chaos.world->manager, chaos_pick(2)), NO_DEVICE);
 }

@@ -26,7 +26,7 @@ $(BUILD)/obj-tsan/%.o: %.c $(FLAGS) $(CONTRACT_SUITE)/rules.mk
 	$(CC) $(CFLAGS) -fsanitize=thread $(CPPFLAGS) -I$(CONTRACT_SUITE) -MMD -MP -c $< -o $@
 
 # These have the library of tests/injection/rules.mk under them.
-CHAOS := $(CONTRACT_SUITE)/test_chaos $(addprefix $(CONTRACT_SUITE)/chaos,$(addprefix _,beside images steps)) \
+CHAOS := $(CONTRACT_SUITE)/test_chaos $(addprefix $(CONTRACT_SUITE)/chaos,$(addprefix _,addresses beside images meanwhile steps)) \
 	$(CONTRACT_SUITE)/chaos tests/injection/inject
 $(BUILD)/obj-suite/$(CONTRACT_SUITE)/chaos_beside.o: CPPFLAGS := -Itests $(CPPFLAGS)
 CHAOS_PROGRAMS := $(BUILD)/tests/contract_chaos $(BUILD)/tests/contract_chaos_kmd
