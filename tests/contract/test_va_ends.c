@@ -181,9 +181,29 @@ static void what_has_had_its_turn_is_over_before_it_is_destroyed(void **state)
     world_close(b.world);
 }
 
+// What it led to, and how, is nobody's business any more.
+static void what_is_only_reserved_again_leads_to_nothing(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE old = content(b.world, 4, 3);
+    struct ferry_vidmm_virtual range = {.size = sizeof(range), .address = b.x, .bytes = PAGES(2)};
+    struct ferry_vidmm_mapping found;
+    assert_int_equal(ferry_vidmm_map_virtual(b.world->manager, b.world->device, old, PAGES(1), true, &range), FERRY_OK);
+    assert_int_equal(ferry_vidmm_find_virtual(b.world->manager, b.world->device, range.address, &found), FERRY_OK);
+    assert_true(found.read_only && found.allocation == old && found.offset == PAGES(1));
+    assert_int_equal(ferry_vidmm_destroy_allocation(b.world->manager, old), FERRY_OK);
+    assert_int_equal(ferry_vidmm_find_virtual(b.world->manager, b.world->device, range.address, &found), FERRY_OK);
+    assert_int_equal(found.allocation, 0);
+    assert_int_equal(found.offset, 0);
+    assert_false(found.read_only);
+    world_close(b.world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_only_reserved_again_leads_to_nothing),
         cmocka_unit_test(what_is_left_of_a_mapping_that_was_never_there_goes_without_a_word),
         cmocka_unit_test(what_an_update_unmaps_is_destroyed_at_once),
         cmocka_unit_test(what_an_update_maps_is_destroyed_at_once),

@@ -190,6 +190,9 @@ void ferry_vm_address_unmap(struct ferry_vm_address_space *space, struct ferry_v
     range->owner = NULL;
     range->of_owner = range->of_owner_before = NULL;
     range->after = 0;
+    // Nobody is told how it was mapped.
+    range->offset = 0;
+    range->read_only = range->each_instance = false;
     if (range->reservation != 0)
         return;
     ferry_vm_range_leave(space, range);
