@@ -1,8 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many mappings of one allocation. What updates of GPU virtual addresses wait with costs an allocation that leaves its
-// place nothing, if they are not about it; and one mapping more, or less, costs the same however many there are.
+// place nothing, if they are not about it; one mapping more, or less, costs the same however many there are; and jobs
+// and questions look at no other mappings than those that they are about.
 #include <stdio.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#endif
+#endif
+#ifndef ASAN_POISON_MEMORY_REGION
+#define ASAN_POISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
+#endif
 
 #include "updates.h"
 #include "vidmm/api/call.h"
@@ -115,6 +129,148 @@ static void one_mapping_costs_the_same_however_many_there_are(void **state)
     }
 }
 
+// ---- Who looks at what ----
+
+static struct ferry_vm_allocation *found(struct world *world, D3DKMT_HANDLE handle)
+{
+    return ferry_vm_handle_find(&world->manager->core.handles, FERRY_VM_ALLOCATION, handle);
+}
+
+// What a call does is done by a child, in which nobody may look at a mapping that is neither the first one nor waits:
+// its memory is poisoned. The child ends as soon as somebody does.
+struct question {
+    struct world *world;
+    D3DKMT_HANDLE context, allocation;
+    uint64_t own; // the address that each instance has one of, 0 = none
+    uint64_t at;  // where the job's commands reach it
+};
+
+static void looks_at_no_other_mapping(const struct question *q, void ask(const struct question *q))
+{
+    (void)fflush(NULL);
+    pid_t child = fork();
+    int status = 1;
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct ferry_vm_range *next, *first = found(q->world, q->allocation)->mappings;
+        for (struct ferry_vm_range *range = first; range; range = next) {
+            next = range->of_owner;
+            if (range != first && range->after == 0)
+                ASAN_POISON_MEMORY_REGION(range, sizeof(*range));
+        }
+        ask(q);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void ask_for_own(const struct question *q)
+{
+    uint64_t own = 1;
+    if (ferry_vidmm_own_address(q->world->manager, q->allocation, &own) != FERRY_OK || own != q->own)
+        _exit(1);
+}
+
+// A job of the manager's that names it, and says where the address that it has been given was.
+static void name_it(const struct question *q)
+{
+    struct machine_job job = {.bytes = 0};
+    const struct ferry_vidmm_reference reference = {q->allocation, true};
+    const uint64_t address = q->own;
+    uint64_t fence;
+    machine_job_copy(&job, 0, 0, 0, 0, 64);
+    for (uint32_t i = 0; i < 2; i++)
+        machine_job_by_address(job.commands, &job.patches[i], q->at + i * PAGE_SIZE);
+    struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, 1, NULL, 0, &address};
+    if (ferry_vidmm_submit(q->world->manager, q->context, &submission, 1, &fence) != FERRY_OK)
+        _exit(1);
+}
+
+static void name_it_often(const struct question *q)
+{
+    for (unsigned i = 0; i < 4; i++)
+        name_it(q);
+}
+
+// The whole of it, for each instance.
+static int map_own(struct world *world, D3DKMT_HANDLE allocation, uint64_t address, uint64_t pages)
+{
+    struct ferry_vidmm_virtual range = {
+        .size = sizeof(range), .address = address, .bytes = PAGES(pages), .each_instance = true};
+    return ferry_vidmm_map_virtual(world->manager, world->device, allocation, 0, false, &range);
+}
+
+// Wherever among the others it was mapped.
+static void the_address_of_each_instance_is_found_at_once(void **state)
+{
+    (void)state;
+    for (unsigned others = 0; others <= 100; others += 50) {
+        struct world *world = begin(1024, 0);
+        struct question q = {world, context_on(world, 1), content(world, 4, 1), 0, BASE + 0x100000};
+        for (unsigned i = 0; i < others; i++)
+            map(world, q.allocation, BASE + 0x400000 + PAGES(i), 1);
+        looks_at_no_other_mapping(&q, ask_for_own);
+        q.own = q.at;
+        assert_int_equal(map_own(world, q.allocation, q.own, 4), FERRY_OK);
+        for (unsigned i = others; i < 100; i++)
+            map(world, q.allocation, BASE + 0x400000 + PAGES(i), 1);
+        looks_at_no_other_mapping(&q, ask_for_own);
+        looks_at_no_other_mapping(&q, name_it);
+        name_it(&q);
+        assert_int_equal(map_own(world, q.allocation, BASE + 0x800000, 4), FERRY_ERROR_ARGUMENT);
+        assert_int_equal(ferry_vidmm_free_virtual(world->manager, world->device, q.own, PAGES(4)), FERRY_OK);
+        q.own = 0;
+        looks_at_no_other_mapping(&q, ask_for_own);
+        world_close(world);
+    }
+}
+
+// A job stands behind what an update maps of what it names. It looks at that, and at nothing else that is mapped, as
+// long as it waits and no longer.
+static void a_job_looks_at_those_mappings_only_that_wait(void **state)
+{
+    (void)state;
+    struct world *world = begin(1024, 0);
+    D3DKMT_HANDLE slow = context_on(world, 1), result = content(world, 4, 2);
+    struct question q = {world, context_on(world, 2), content(world, 4, 1), 0, BASE + 0x100000};
+    uint64_t at_result = map(world, result, BASE + 0x110000, 4), x = reserve(world, BASE + 0x400000, 512);
+    map(world, q.allocation, q.at, 4);
+    for (unsigned i = 0; i < 100; i++) {
+        const struct ferry_vidmm_update change = mapping(x + PAGES(i), 1, q.allocation, i % 4);
+        update(world, slow, &change, 1);
+    }
+    looks_at_no_other_mapping(&q, name_it_often);
+    world->knobs->delay = 1;
+    world->knobs->hold_node = 1;
+    uint64_t held = copy(world, slow, (const D3DKMT_HANDLE[2]){result, result}, at_result, at_result + PAGES(1), 64);
+    for (unsigned i = 0; i < 6; i++) {
+        const struct ferry_vidmm_update change = mapping(x + PAGES(200 + 2 * i), 1, q.allocation, i % 4);
+        update(world, slow, &change, 1);
+    }
+    for (unsigned i = 0; i < 50; i++)
+        map(world, q.allocation, BASE + 0x800000 + PAGES(i), 1);
+    looks_at_no_other_mapping(&q, name_it_often);
+    name_it(&q);
+    turns(world, 50);
+    assert_false(is_over(world, slow, held));
+    looks_at_no_other_mapping(&q, name_it_often);
+    // Some of them go, and what is left goes on waiting.
+    const struct ferry_vidmm_update gone = {.kind = FERRY_VIDMM_UNMAP, .address = x + PAGES(202), .bytes = PAGES(3)};
+    update(world, slow, &gone, 1);
+    looks_at_no_other_mapping(&q, name_it_often);
+    world->knobs->hold_node = 0;
+    assert_int_equal(ferry_vidmm_wait(world->manager, slow, held), FERRY_OK);
+    turns(world, 50);
+    // Who asks now is the last one that looks at what has waited.
+    name_it(&q);
+    const struct ferry_vm_range *first = found(world, q.allocation)->mappings;
+    for (const struct ferry_vm_range *range = first; range; range = range->of_owner)
+        assert_int_equal(range->after, 0);
+    looks_at_no_other_mapping(&q, name_it_often);
+    world_close(world);
+}
+
 // What all mappings of an allocation take at most, which is kept and not added up, is what it takes.
 static void what_is_kept_of_all_mappings_is_their_sum(void **state)
 {
@@ -146,6 +302,7 @@ static void what_is_kept_of_all_mappings_is_their_sum(void **state)
             tables += ferry_vm_virtual_tables_most(range->pages);
         }
         assert_true(count >= i / 2);
+        assert_int_equal(allocation->mappings->all.count, count);
         assert_int_equal(ferry_vm_virtual_most(allocation), most);
         uint64_t all = 2 * world->manager->memory.tables.pages;
         assert_int_equal(ferry_vm_virtual_take_away_most(allocation), most + (tables < all ? tables : all));
@@ -159,6 +316,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_waits_costs_what_leaves_nothing),
         cmocka_unit_test(one_mapping_costs_the_same_however_many_there_are),
+        cmocka_unit_test(the_address_of_each_instance_is_found_at_once),
+        cmocka_unit_test(a_job_looks_at_those_mappings_only_that_wait),
         cmocka_unit_test(what_is_kept_of_all_mappings_is_their_sum),
     };
     return WORLD_RUN(tests);

@@ -74,10 +74,7 @@ static void notify(struct ferry_vm_memory *memory, struct ferry_vm_allocation *a
 
 size_t ferry_vm_iommu_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
 {
-    size_t most = 2;
-    for (const struct ferry_vm_range *range = allocation->mappings; range; range = range->of_owner)
-        most++;
-    return memory->iommu ? most : 0;
+    return memory->iommu ? 2 + (allocation->mappings ? (size_t)allocation->mappings->all.count : 0) : 0;
 }
 
 void ferry_vm_iommu_leave(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)

@@ -34,7 +34,7 @@ struct ferry_vm_allocation {
     MDL *backing;                       // NULL = none
     MDL *alternate;                     // of a lock with UseAlternateVA; NULL = none
     struct ferry_vm_renaming *renaming; // NULL = never renamed
-    struct ferry_vm_range *mappings;    // where its program's addresses lead to it
+    struct ferry_vm_range *mappings;    // where its program's addresses lead to it (mappings.c)
     struct ferry_vm_use use;
     struct ferry_vm_list link;    // of the device
     struct ferry_vm_list missing; // self-linked while not on that list
@@ -82,7 +82,6 @@ struct ferry_vm_allocation {
     uint8_t linear_outside : 1;   // swizzled in its segment, linear in its backing store
     uint8_t may_alternate : 1;    // the miniport said UseAlternateVA
     uint8_t alternate_lock : 1;   // locked with it
-    uint8_t late : 1;             // some of its mappings may stand behind an update's job
     uint8_t in_alternate : 1;     // evicted under such a lock: its content is there, and not in a backing store
 };
 static_assert(sizeof(struct ferry_vm_allocation) + sizeof(struct ferry_vm_block) <= 384, "bookkeeping an allocation");
@@ -214,18 +213,31 @@ void ferry_vm_alternate_to_backing(struct ferry_vm_allocation *allocation);
 /// Cached pages change hands between CPU and a segment that does not snoop (R121, R123).
 void ferry_vm_cache_handover(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
 
-// ---- virtual_entries.c ----
-/// The allocation's addresses lead to its place, which begins at this page, from now on; or nowhere, before it leaves
-/// it. Operations are reserved before: most().
-void ferry_vm_virtual_show(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t page);
-void ferry_vm_virtual_hide(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+// ---- mappings.c ----
+// The mappings of an allocation, of one that is renamed those of one instance, are a list: the one that each instance
+// has comes first, if there is one, behind it all others, the newest first. Whoever looks for that one looks at the
+// first and no further; whoever shows or hides all goes by the list. Those that may stand behind an update's job are a
+// list of their own besides, the newest first: what waits costs those who name the allocation, what is mapped does not.
+/// The range that each instance has one of; NULL: it has none.
+const struct ferry_vm_range *ferry_vm_virtual_own(const struct ferry_vm_allocation *instance);
+/// Nothing but that range leads to it: another instance may take its place.
+bool ferry_vm_virtual_renamable(const struct ferry_vm_allocation *instance);
+/// Operations that all of them take at most: to show them, or to hide them.
 size_t ferry_vm_virtual_most(const struct ferry_vm_allocation *allocation);
+/// Operations that the tables take which a mapping of so many pages brings about, at most, or those that it leaves.
+size_t ferry_vm_virtual_tables_most(uint64_t pages);
 /// Operations that a job of this node has to stand behind besides `shown`, when it names the allocation: what shows it
 /// where an update has mapped it, and stands behind a job that is over or of that node. So it does not wait for a job
 /// that it is not behind itself. Writes to `numbers` at most late_most().
 size_t ferry_vm_virtual_late(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
                              uint32_t node, uint64_t *numbers);
 size_t ferry_vm_virtual_late_most(const struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+
+// ---- virtual_entries.c ----
+/// The allocation's addresses lead to its place, which begins at this page, from now on; or nowhere, before it leaves
+/// it. Operations are reserved before: most().
+void ferry_vm_virtual_show(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t page);
+void ferry_vm_virtual_hide(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 // Operations on the tables of a space, on behalf of this allocation; room for them is reserved.
 void ferry_vm_virtual_write(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
                             struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece, DXGK_PTE entry,
@@ -268,10 +280,6 @@ int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocat
 /// ferry_vm_address_map().
 int ferry_vm_virtual_map_instance(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
                                   struct ferry_vm_allocation *instance);
-/// The range that each instance has one of; NULL: it has none.
-const struct ferry_vm_range *ferry_vm_virtual_own(const struct ferry_vm_allocation *instance);
-/// Nothing but that range leads to it: another instance may take its place.
-bool ferry_vm_virtual_renamable(const struct ferry_vm_allocation *instance);
 /// Whatever is mapped in these addresses, which cut no range. Errors: NO_HOST_MEMORY; all of it is as it was.
 int ferry_vm_virtual_unmap_within(struct ferry_vm_memory *memory, const struct ferry_vm_virtual *space, uint64_t first,
                                   uint64_t end);
@@ -281,8 +289,6 @@ size_t ferry_vm_virtual_take_away_most(const struct ferry_vm_allocation *instanc
 int ferry_vm_virtual_unmap_all(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// Without a word to the GPU, which is told nothing any more.
 void ferry_vm_virtual_drop(struct ferry_vm_allocation *allocation);
-/// Operations that the tables take which a mapping of so many pages brings about, at most, or those that it leaves.
-size_t ferry_vm_virtual_tables_most(uint64_t pages);
 
 // ---- virtual_update.c ----
 /// A batch on the program's addresses, carried out behind this job of that node.

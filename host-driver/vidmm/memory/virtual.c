@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU virtual addresses of a program: its address space, and what of its allocations is mapped there. What the device
-// is told of it is in virtual_entries.c.
+// is told of it is in virtual_entries.c, what an allocation knows of its mappings in mappings.c.
 #include <stdlib.h>
 
 #include "vidmm/memory/virtual_internal.h"
@@ -90,31 +90,6 @@ HANDLE ferry_vm_virtual_handle(const struct ferry_vm_process *process)
 
 // ---- Mapping ----
 
-// Tables that a range can bring about or leave, of all levels.
-static size_t tables_most(uint64_t pages)
-{
-    return (size_t)(pages / FERRY_VM_TABLE_ENTRIES + pages / FERRY_VM_TABLE_ENTRIES / FERRY_VM_TABLE_ENTRIES + 8);
-}
-
-size_t ferry_vm_virtual_tables_most(uint64_t pages)
-{
-    return 2 * tables_most(pages);
-}
-
-const struct ferry_vm_range *ferry_vm_virtual_own(const struct ferry_vm_allocation *instance)
-{
-    const struct ferry_vm_range *range = instance->mappings;
-    while (range && !range->each_instance)
-        range = range->of_owner;
-    return range;
-}
-
-bool ferry_vm_virtual_renamable(const struct ferry_vm_allocation *instance)
-{
-    const struct ferry_vm_range *range = instance->mappings;
-    return !range || (range->each_instance && !range->of_owner);
-}
-
 static size_t unmap_most(uint64_t pages)
 {
     return ferry_vm_virtual_range_most(pages) + ferry_vm_virtual_tables_most(pages);
@@ -180,32 +155,6 @@ int ferry_vm_virtual_map_instance(struct ferry_vm_memory *memory, const struct f
     return map(memory, instance, &view, &first, &table_bytes);
 }
 
-// The first one has the sums. Who maps or updates asks for them each time, so they are not added up anew.
-void ferry_vm_virtual_link(struct ferry_vm_allocation *allocation, struct ferry_vm_range *range)
-{
-    struct ferry_vm_range *next = allocation->mappings;
-    range->of_owner_before = NULL;
-    range->of_owner = next;
-    if (next)
-        next->of_owner_before = range;
-    range->all_most = ferry_vm_virtual_range_most(range->pages) + (next ? next->all_most : 0);
-    range->all_tables_most = ferry_vm_virtual_tables_most(range->pages) + (next ? next->all_tables_most : 0);
-    allocation->mappings = range;
-}
-
-void ferry_vm_virtual_unlink(struct ferry_vm_allocation *allocation, const struct ferry_vm_range *range)
-{
-    uint64_t most = allocation->mappings->all_most - ferry_vm_virtual_range_most(range->pages);
-    uint64_t tables = allocation->mappings->all_tables_most - ferry_vm_virtual_tables_most(range->pages);
-    *(range->of_owner_before ? &range->of_owner_before->of_owner : &allocation->mappings) = range->of_owner;
-    if (range->of_owner)
-        range->of_owner->of_owner_before = range->of_owner_before;
-    if (allocation->mappings) {
-        allocation->mappings->all_most = most;
-        allocation->mappings->all_tables_most = tables;
-    }
-}
-
 static void unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range)
 {
     struct ferry_vm_allocation *allocation = range->owner;
@@ -260,7 +209,7 @@ int ferry_vm_virtual_unmap_all(struct ferry_vm_memory *memory, struct ferry_vm_a
 size_t ferry_vm_virtual_take_away_most(const struct ferry_vm_allocation *instance)
 {
     const struct ferry_vm_range *first = instance->mappings;
-    return first ? first->all_most + at_most_all(first->all_tables_most, &ferry_vm_virtual_of(instance)->addresses) : 0;
+    return first ? first->all.most + at_most_all(first->all.tables_most, &ferry_vm_virtual_of(instance)->addresses) : 0;
 }
 
 void ferry_vm_virtual_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)

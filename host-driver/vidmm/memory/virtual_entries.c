@@ -241,7 +241,8 @@ void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm
     if (large)
         ferry_vm_virtual_flush(memory, ferry_vm_virtual_of(allocation), allocation, range->first, end, reads, false);
     range->shown = memory->sched->queued;
-    range->after = ferry_vm_virtual_of(allocation)->after;
+    if (ferry_vm_virtual_of(allocation)->after == 0)
+        ferry_vm_virtual_waits_no_more(allocation, range);
     ferry_vm_virtual_of(allocation)->after = 0;
 }
 
@@ -294,49 +295,4 @@ void ferry_vm_virtual_hide(struct ferry_vm_memory *memory, struct ferry_vm_alloc
     ferry_vm_leave_early(memory->sched, &allocation->subject);
     for (const struct ferry_vm_range *range = allocation->mappings; range; range = range->of_owner)
         ferry_vm_virtual_hide_range(memory, allocation, range);
-}
-
-// What it stands behind, or has to be waited for.
-static bool is_late(const struct ferry_vm_memory *memory, const struct ferry_vm_range *range)
-{
-    return range->after != 0 && !(ferry_vm_reached(memory->sched, range->after_node, range->after) &&
-                                  ferry_vm_operation_over(memory->sched, range->shown));
-}
-
-size_t ferry_vm_virtual_late_most(const struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
-{
-    size_t most = 0;
-    for (const struct ferry_vm_range *range = allocation->mappings; range && allocation->late; range = range->of_owner)
-        most += is_late(memory, range);
-    allocation->late = most > 0;
-    return most;
-}
-
-size_t ferry_vm_virtual_late(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
-                             uint32_t node, uint64_t *numbers)
-{
-    size_t count = 0;
-    const struct ferry_vm_range *last = NULL;
-    for (const struct ferry_vm_range *range = allocation->mappings; range && allocation->late;
-         range = range->of_owner) {
-        bool behind = range->after_node == node || ferry_vm_reached(memory->sched, range->after_node, range->after);
-        if (range->after == 0 || !behind || ferry_vm_operation_over(memory->sched, range->shown))
-            continue;
-        // Those of one update keep their order.
-        bool more = !last || last->after != range->after || last->after_node != range->after_node;
-        if (more || range->shown > numbers[count - 1])
-            numbers[more ? count++ : count - 1] = range->shown;
-        last = range;
-    }
-    return count;
-}
-
-size_t ferry_vm_virtual_range_most(uint64_t pages)
-{
-    return ferry_vm_address_most_pieces(pages) + 1;
-}
-
-size_t ferry_vm_virtual_most(const struct ferry_vm_allocation *allocation)
-{
-    return allocation->mappings ? allocation->mappings->all_most : 0;
 }

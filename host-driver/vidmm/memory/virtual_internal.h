@@ -42,9 +42,11 @@ void ferry_vm_virtual_hide_range(struct ferry_vm_memory *memory, struct ferry_vm
                                  const struct ferry_vm_range *range);
 /// Operations that show_range() queues at most, and taking all of it away.
 size_t ferry_vm_virtual_range_most(uint64_t pages);
-/// Into the list of the allocation's mappings, and out of it.
+/// Into the lists of the allocation's mappings (memory.h), and out of them.
 void ferry_vm_virtual_link(struct ferry_vm_allocation *allocation, struct ferry_vm_range *range);
-void ferry_vm_virtual_unlink(struct ferry_vm_allocation *allocation, const struct ferry_vm_range *range);
+void ferry_vm_virtual_unlink(struct ferry_vm_allocation *allocation, struct ferry_vm_range *range);
+/// It stands behind no job any more.
+void ferry_vm_virtual_waits_no_more(struct ferry_vm_allocation *allocation, struct ferry_vm_range *range);
 /// Tables that nothing is mapped under any more: out of the one above, forgotten, and then another's.
 void ferry_vm_virtual_end_tables(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first,
                                  uint64_t pages);

@@ -191,7 +191,7 @@ size_t ferry_vm_virtual_update(struct ferry_vm_memory *memory, struct ferry_vm_u
     size_t count = 0;
     space->updates = true;
     for (size_t i = 0; i < batch->old_count; i++) {
-        const struct ferry_vm_range *range = batch->old[i];
+        struct ferry_vm_range *range = batch->old[i];
         if (!range->owner)
             continue;
         const struct ferry_vm_allocation *owner = range->owner;
@@ -206,13 +206,12 @@ size_t ferry_vm_virtual_update(struct ferry_vm_memory *memory, struct ferry_vm_u
         struct ferry_vm_allocation *allocation = range->owner;
         if (!allocation)
             continue;
+        if (!batch->made[i].kept) {
+            range->after_node = update->after_node;
+            range->after = update->after;
+            first = first ? first : allocation;
+        }
         ferry_vm_virtual_link(allocation, range);
-        if (batch->made[i].kept)
-            continue;
-        range->after_node = update->after_node;
-        range->after = update->after;
-        allocation->late |= update->after != 0;
-        first = first ? first : allocation;
     }
     if (first)
         ferry_vm_virtual_begin_tables(memory, space, first);

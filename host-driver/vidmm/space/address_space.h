@@ -30,6 +30,13 @@ struct ferry_vm_table {
     uint8_t level;
 };
 
+// What all ranges of an owner come to.
+struct ferry_vm_owned {
+    uint64_t count;
+    uint64_t most, tables_most;     // operations that they take at most, and those of the tables that end with them
+    struct ferry_vm_range *waiting; // the newest of those with `after`
+};
+
 // A piece of the space that is taken.
 struct ferry_vm_range {
     uint64_t first, pages;
@@ -45,8 +52,8 @@ struct ferry_vm_range {
     struct ferry_vm_range *left, *right;               // tree
     uint32_t rank;                                     // of the tree: a node's is above its children's
     struct ferry_vm_range *of_owner, *of_owner_before; // the owner's next, and the one before
-    // The owner's first has what all of them take at most: operations, and those of the tables that end with them.
-    uint64_t all_most, all_tables_most;
+    struct ferry_vm_range *waits, *waits_before;       // the same of those with `after`
+    struct ferry_vm_owned all;                         // the owner's first has it
 };
 
 struct ferry_vm_address_space {
