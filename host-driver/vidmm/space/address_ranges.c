@@ -187,14 +187,16 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
 void ferry_vm_address_unmap(struct ferry_vm_address_space *space, struct ferry_vm_range *range)
 {
     ferry_vm_tables_unuse(space, range->first, range->pages);
-    range->owner = NULL;
-    range->of_owner = range->of_owner_before = NULL;
-    range->after = 0;
-    // Nobody is told how it was mapped.
-    range->offset = 0;
-    range->read_only = range->each_instance = false;
-    if (range->reservation != 0)
+    if (range->reservation != 0) {
+        // Nothing is left of what was mapped there.
+        *range = (struct ferry_vm_range){.first = range->first,
+                                         .pages = range->pages,
+                                         .reservation = range->reservation,
+                                         .left = range->left,
+                                         .right = range->right,
+                                         .rank = range->rank};
         return;
+    }
     ferry_vm_range_leave(space, range);
     free(range);
 }

@@ -220,7 +220,8 @@ static void random_steps_agree_with_a_plain_list(void **state)
         } else if (kind < 3) {
             uint32_t owner = (uint32_t)draw(200);
             bool pieces = in_one && range->first + range->pages < windows[w] + p + n;
-            int error = ferry_vm_address_map(&space, &where, n, &owners[owner], 5 * owner, false, &range, &bytes);
+            bool read_only = owner % 3 == 0;
+            int error = ferry_vm_address_map(&space, &where, n, &owners[owner], 5 * owner, read_only, &range, &bytes);
             struct plain before[WINDOW];
 
             memcpy(before, plain[w], sizeof before);
@@ -269,6 +270,9 @@ static void random_steps_agree_with_a_plain_list(void **state)
                 assert_ptr_equal(found->owner, &owners[plain[w][i].owner]);
                 assert_int_equal(found->offset + page - found->first, plain[w][i].offset);
                 assert_non_null(ferry_vm_address_table(&space, page, 0));
+            } else {
+                // What was mapped there before is forgotten.
+                assert_false(found->offset != 0 || found->read_only || found->each_instance);
             }
         }
     }
