@@ -182,10 +182,10 @@ static size_t check_tree(const struct ferry_vm_range *range, uint64_t least, uin
     if (!range)
         return 0;
     CHECK(range->pages > 0 && range->first >= least && range->first + range->pages <= most);
-    CHECK(!range->left || range->left->rank <= range->rank);
-    CHECK(!range->right || range->right->rank <= range->rank);
-    return 1 + check_tree(range->left, least, range->first) +
-           check_tree(range->right, range->first + range->pages, most);
+    CHECK(!range->tree.left || range->tree.left->tree.rank <= range->tree.rank);
+    CHECK(!range->tree.right || range->tree.right->tree.rank <= range->tree.rank);
+    return 1 + check_tree(range->tree.left, least, range->first) +
+           check_tree(range->tree.right, range->first + range->pages, most);
 }
 
 static size_t check_space(const struct space *s)

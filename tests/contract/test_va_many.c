@@ -85,6 +85,17 @@ size_t __wrap_ferry_vm_address_most_pieces(uint64_t pages)
     return __real_ferry_vm_address_most_pieces(pages);
 }
 
+// And a place for a range is looked for range by range with this.
+struct ferry_vm_range *__real_ferry_vm_address_find(const struct ferry_vm_address_space *space, uint64_t page);
+struct ferry_vm_range *__wrap_ferry_vm_address_find(const struct ferry_vm_address_space *space, uint64_t page);
+static uint64_t looked;
+
+struct ferry_vm_range *__wrap_ferry_vm_address_find(const struct ferry_vm_address_space *space, uint64_t page)
+{
+    looked++;
+    return __real_ferry_vm_address_find(space, page);
+}
+
 enum way { BY_CALLS, BY_UPDATES, WAYS };
 
 // So many single pages of one allocation: ranges looked at for each that is mapped, and those of the pager's line for
@@ -127,6 +138,38 @@ static void one_mapping_costs_the_same_however_many_there_are(void **state)
         assert_true(many[0] < 1.5 * few[0]);
         assert_true(many[1] < 2 * few[1]);
     }
+}
+
+// Ranges looked at for each single page that is mapped at any place, by turns among low addresses and among high ones:
+// so the next place is never where the last one went. Every other one of the low ones is a hole that is too small.
+static double at_any_place(unsigned count)
+{
+    struct world *world = begin(4096, 0);
+    D3DKMT_HANDLE allocation = content(world, 20, 1);
+    struct ferry_vidmm_virtual range = {.size = sizeof(range)};
+    spy.keep = false;
+    for (unsigned i = 0; i < count; i++)
+        map(world, allocation, BASE + PAGES(2 * i), 1);
+    looked = 0;
+    for (unsigned i = 0; i < 100; i++) {
+        range.least = i % 2 ? BASE : BASE + 0x10000000;
+        range.most = range.least + 0x8000000;
+        range.bytes = PAGES(2 + i % 19);
+        range.address = 0;
+        assert_int_equal(ferry_vidmm_map_virtual(world->manager, world->device, allocation, 0, false, &range),
+                         FERRY_OK);
+    }
+    double each = looked / 100.0;
+    world_close(world);
+    return each;
+}
+
+static void a_place_is_found_without_a_look_at_each_mapping(void **state)
+{
+    (void)state;
+    double few = at_any_place(100), many = at_any_place(4000);
+    printf("%.1f looks for a place beside 100 mappings, %.1f beside 4,000\n", few, many);
+    assert_true(many < 1.5 * few);
 }
 
 // ---- Who looks at what ----
@@ -316,6 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_waits_costs_what_leaves_nothing),
         cmocka_unit_test(one_mapping_costs_the_same_however_many_there_are),
+        cmocka_unit_test(a_place_is_found_without_a_look_at_each_mapping),
         cmocka_unit_test(the_address_of_each_instance_is_found_at_once),
         cmocka_unit_test(a_job_looks_at_those_mappings_only_that_wait),
         cmocka_unit_test(what_is_kept_of_all_mappings_is_their_sum),

@@ -8,6 +8,10 @@
 
 void ferry_vm_range_enter(struct ferry_vm_address_space *space, struct ferry_vm_range *range);
 void ferry_vm_range_leave(struct ferry_vm_address_space *space, struct ferry_vm_range *range);
+/// The first range from this one on behind which so many pages are free, from a multiple of the alignment on; the last
+/// one of all, when there is none before. Of an alignment that no pages have there may be fewer.
+struct ferry_vm_range *ferry_vm_range_with_room(const struct ferry_vm_address_space *space,
+                                                const struct ferry_vm_range *from, uint64_t pages, uint64_t alignment);
 
 /// Where a range goes, which may be taken when the place was given. At any place it is aligned less, down to
 /// `smallest`, where there is no room otherwise. Errors: ARGUMENT, NO_VIDEO_MEMORY (no such room).

@@ -35,6 +35,7 @@ static uint64_t free_place(const struct ferry_vm_address_space *space, uint64_t 
 
         if (!range || range->first >= at + pages)
             return at;
+        range = ferry_vm_range_with_room(space, range, pages, alignment);
         at = align_up(range->first + range->pages, alignment);
     }
     return UINT64_MAX;
@@ -129,6 +130,7 @@ static void try_all(struct search *search, uint64_t least, uint64_t most, uint64
         try_free(search, at, range ? ferry_vm_least(range->first, most) : most, alignment);
         if (!range)
             return;
+        range = ferry_vm_range_with_room(search->space, range, search->pages, alignment);
     }
 }
 

@@ -189,25 +189,22 @@ void ferry_vm_address_unmap(struct ferry_vm_address_space *space, struct ferry_v
     ferry_vm_tables_unuse(space, range->first, range->pages);
     if (range->reservation != 0) {
         // Nothing is left of what was mapped there.
-        *range = (struct ferry_vm_range){.first = range->first,
-                                         .pages = range->pages,
-                                         .reservation = range->reservation,
-                                         .left = range->left,
-                                         .right = range->right,
-                                         .rank = range->rank};
+        *range = (struct ferry_vm_range){
+            .first = range->first, .pages = range->pages, .reservation = range->reservation, .tree = range->tree};
         return;
     }
     ferry_vm_range_leave(space, range);
     free(range);
 }
 
-// The one behind it goes into the one before. What is kept in the tree is where they begin, and that of the first
-// stays.
+// The one behind it goes into the one before.
 static struct ferry_vm_range *join(struct ferry_vm_address_space *space, struct ferry_vm_range *before,
                                    struct ferry_vm_range *behind)
 {
     ferry_vm_range_leave(space, behind);
+    ferry_vm_range_leave(space, before);
     before->pages += behind->pages;
+    ferry_vm_range_enter(space, before);
     free(behind);
     return before;
 }

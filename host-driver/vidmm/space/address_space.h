@@ -30,6 +30,17 @@ struct ferry_vm_table {
     uint8_t level;
 };
 
+#define FERRY_VM_ROOMS 3
+
+// A range's place in the tree.
+struct ferry_vm_range_node {
+    struct ferry_vm_range *left, *right;
+    uint32_t rank; // above the children's
+    // From here down: where the ranges begin and end, and the most pages between two of them side by side, those of
+    // them that come from the first multiple of 1, of 16 and of 512 on.
+    uint64_t lowest, highest, room[FERRY_VM_ROOMS];
+};
+
 // What all ranges of an owner come to.
 struct ferry_vm_owned {
     uint64_t count;
@@ -48,9 +59,8 @@ struct ferry_vm_range {
     // What shows it waits for this job of that node: the mapping is not there for what stands before it. For the owner.
     uint32_t after_node;
     uint64_t after;
-    uint64_t shown_first, shown;                       // operations that show it, or what it is left of
-    struct ferry_vm_range *left, *right;               // tree
-    uint32_t rank;                                     // of the tree: a node's is above its children's
+    uint64_t shown_first, shown; // operations that show it, or what it is left of
+    struct ferry_vm_range_node tree;
     struct ferry_vm_range *of_owner, *of_owner_before; // the owner's next, and the one before
     struct ferry_vm_range *waits, *waits_before;       // the same of those with `after`
     struct ferry_vm_owned all;                         // the owner's first has it

@@ -3,6 +3,7 @@
 #ifndef FERRY_VIDMM_SPACE_SEARCH_H
 #define FERRY_VIDMM_SPACE_SEARCH_H
 
+#include "vidmm/base/least.h"
 #include "vidmm/space/plan_internal.h"
 
 #define FERRY_VM_NEVER UINT64_MAX
@@ -36,11 +37,6 @@ static inline uint64_t ferry_vm_moving(const struct ferry_vm_search *search, con
                                        uint64_t page_cost)
 {
     return block->place ? 0 : search->region->moves ? block->pages * page_cost : FERRY_VM_NEVER;
-}
-
-static inline uint64_t ferry_vm_most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
 }
 
 /// push.c: the cheapest window around the seeds in which those who stay are pushed together, if cheaper than

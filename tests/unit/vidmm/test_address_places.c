@@ -232,6 +232,119 @@ static void a_reservation_between_narrow_bounds_is_of_whole_groups(void **state)
     end();
 }
 
+// ---- Without a look at every range ----
+
+// The lowest free place by a walk over all ranges; UINT64_MAX = none.
+static uint64_t lowest_place(uint64_t least, uint64_t most, uint64_t pages, uint64_t alignment)
+{
+    uint64_t at = (least + alignment - 1) & ~(alignment - 1);
+    const struct ferry_vm_range *range;
+
+    while (at < most && pages <= most - at) {
+        range = ferry_vm_address_find(&space, at);
+        if (!range || range->first >= at + pages)
+            return at;
+        at = (range->first + range->pages + alignment - 1) & ~(alignment - 1);
+    }
+    return UINT64_MAX;
+}
+
+// Behind where the last one went, else the lowest; with smaller pages where there is no room otherwise.
+static uint64_t expected_place(const struct ferry_vm_where *where, uint64_t pages, uint64_t smallest)
+{
+    uint64_t first = UINT64_MAX;
+
+    for (uint64_t alignment = where->alignment;; alignment = alignment > 16 ? 16 : 1) {
+        first = lowest_place(space.next > where->least ? space.next : where->least, where->most, pages, alignment);
+        if (first == UINT64_MAX)
+            first = lowest_place(where->least, where->most, pages, alignment);
+        if (first != UINT64_MAX || alignment <= smallest)
+            return first;
+    }
+}
+
+// What the tree knows of the ranges under a node: where they begin and end, and the most room between two of them.
+static void check_node(const struct ferry_vm_range *top)
+{
+    static const uint64_t alignments[FERRY_VM_ROOMS] = {1, 16, 512};
+    uint64_t room[FERRY_VM_ROOMS] = {0}, last = 0;
+    const struct ferry_vm_range *range;
+
+    if (!top)
+        return;
+    for (uint64_t at = top->tree.lowest; at < top->tree.highest; at = last) {
+        range = ferry_vm_address_find(&space, at);
+        assert_true(range->first + range->pages <= top->tree.highest);
+        assert_true(last != 0 || range->first == top->tree.lowest);
+        for (unsigned i = 0; i < FERRY_VM_ROOMS && last != 0; i++) {
+            uint64_t from = (last + alignments[i] - 1) & ~(alignments[i] - 1);
+
+            if (from < range->first && range->first - from > room[i])
+                room[i] = range->first - from;
+        }
+        last = range->first + range->pages;
+    }
+    assert_int_equal(last, top->tree.highest);
+    assert_memory_equal(room, top->tree.room, sizeof room);
+    assert_true(!top->tree.left || top->tree.left->tree.highest <= top->first);
+    assert_true(!top->tree.right || top->tree.right->tree.lowest >= top->first + top->pages);
+    check_node(top->tree.left);
+    check_node(top->tree.right);
+}
+
+static void random_place(uint32_t *placed, uint32_t *none)
+{
+    struct ferry_vm_where where = {UINT64_MAX, 16 * draw(200), 0, UINT64_C(1) << draw(11)};
+    uint64_t pages = 1 + draw(draw(3) ? 20 : 700), first, bytes;
+    struct ferry_vm_range *range = ferry_vm_address_find(&space, draw(6000));
+
+    where.least += 16;
+    where.most = where.least + 1 + draw(3000);
+    space.next = draw(2) ? space.next : draw(6000);
+    if (draw(8) < 3 && range && range->owner) {
+        first = range->first;
+        ferry_vm_address_unmap(&space, range);
+        ferry_vm_address_join(&space, first);
+    } else if (draw(3) == 0 && range) {
+        (void)ferry_vm_address_release(&space, range->first, range->pages);
+    } else if (draw(4) == 0 && range && range->pages > 2 && !range->owner) {
+        const struct ferry_vm_where inside = {range->first + draw(range->pages - 1), 0, 0, 1};
+
+        assert_int_equal(ferry_vm_address_map(&space, &inside, 1, &owner, 0, false, &range, &bytes), FERRY_OK);
+    } else {
+        bool reserves = draw(2);
+        uint64_t expected = expected_place(&where, pages, reserves ? 16 : 1);
+        int error = reserves ? ferry_vm_address_reserve(&space, &where, pages, &first)
+                             : ferry_vm_address_map(&space, &where, pages, &owner, 0, false, &range, &bytes);
+
+        assert_int_equal(error, expected == UINT64_MAX ? FERRY_ERROR_NO_VIDEO_MEMORY : FERRY_OK);
+        if (error == FERRY_OK)
+            assert_int_equal(reserves ? first : range->first, expected);
+        *placed += !error;
+        *none += error != 0;
+    }
+    while (ferry_vm_address_fresh(&space))
+        ;
+    check_node(space.ranges);
+}
+
+static void a_place_is_that_of_a_walk_over_all_ranges(void **state)
+{
+    const char *given = getenv("FERRY_SEED");
+    uint32_t placed = 0, none = 0;
+
+    (void)state;
+    seed = given ? strtoull(given, NULL, 0) : 20261127;
+    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
+    for (uint32_t run = 0; run < 6; run++) {
+        begin(64);
+        for (int step = 0; step < 800; step++)
+            random_place(&placed, &none);
+        end();
+    }
+    assert_true(placed > 1000 && none > 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +352,7 @@ int main(void)
         cmocka_unit_test(smaller_pages_are_no_reason_to_refuse),
         cmocka_unit_test(every_place_is_tried),
         cmocka_unit_test(narrow_bounds_are_no_reason_to_refuse),
+        cmocka_unit_test(a_place_is_that_of_a_walk_over_all_ranges),
         cmocka_unit_test(a_reservation_between_narrow_bounds_is_of_whole_groups),
     };
 
