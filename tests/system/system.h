@@ -21,7 +21,7 @@
 static const char *backend = "model";
 static uint64_t seed = 1;
 static uint32_t driver_model = 1;
-static uint32_t tables = FERRY_TABLES_VIDEO; // of driver model 2
+static uint32_t table_memory = FERRY_TABLES_VIDEO; // of driver model 2
 
 static inline void read_options(int argc, char **argv)
 {
@@ -35,10 +35,10 @@ static inline void read_options(int argc, char **argv)
         if (!strcmp(argv[i], "--model"))
             driver_model = (uint32_t)strtoul(argv[i + 1], NULL, 0);
         if (!strcmp(argv[i], "--tables"))
-            tables = strcmp(argv[i + 1], "system") ? FERRY_TABLES_VIDEO : FERRY_TABLES_SYSTEM;
+            table_memory = strcmp(argv[i + 1], "system") ? FERRY_TABLES_VIDEO : FERRY_TABLES_SYSTEM;
     }
     printf("miniport: real\nback end %s, driver model %u%s, seed %llu\n", backend, driver_model,
-           tables == FERRY_TABLES_SYSTEM ? ", tables in system memory" : "", (unsigned long long)seed);
+           table_memory == FERRY_TABLES_SYSTEM ? ", tables in system memory" : "", (unsigned long long)seed);
     fflush(stdout);
 }
 
@@ -77,7 +77,7 @@ static inline struct ferry_adapter *open_adapter(uint64_t video_memory_bytes)
         .video_memory_bytes = video_memory_bytes,
         .seed = seed,
         .model = driver_model,
-        .tables = driver_model == 2 ? tables : FERRY_TABLES_VIDEO,
+        .tables = driver_model == 2 ? table_memory : FERRY_TABLES_VIDEO,
     };
     struct ferry_adapter *adapter = NULL;
 

@@ -437,7 +437,7 @@ static void a_random_program_of_calls(void **state)
                                             .aperture_bytes = APERTURE_PAGES * 4096,
                                             .seed = seed,
                                             .model = driver_model,
-                                            .tables = tables};
+                                            .tables = table_memory};
     // The manager's paging buffer: what the miniport asks for, or so small that most operations take several.
     static const uint32_t paging_buffers[] = {0, 64, 136, 1000};
     unsigned steps = on_model() ? 10000 : 600;

@@ -22,7 +22,7 @@ static struct ferry_adapter *open_model2(uint64_t video_memory_bytes)
                                             .aperture_bytes = MIB,
                                             .seed = seed,
                                             .model = 2,
-                                            .tables = tables};
+                                            .tables = table_memory};
     struct ferry_adapter *adapter = NULL;
 
     ok(ferry_adapter_open(&options, &adapter));

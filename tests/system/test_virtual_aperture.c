@@ -26,7 +26,7 @@ static struct machine begin(bool iommu)
                                             .aperture_bytes = APERTURE * FERRY_PAGE_BYTES,
                                             .seed = seed,
                                             .model = 2,
-                                            .tables = tables,
+                                            .tables = table_memory,
                                             .iommu = iommu};
     struct machine m = {0};
 

@@ -22,7 +22,7 @@ static int open_model2(uint64_t video_memory_bytes, struct ferry_adapter **adapt
                                             .video_memory_bytes = video_memory_bytes,
                                             .seed = seed,
                                             .model = 2,
-                                            .tables = tables};
+                                            .tables = table_memory};
 
     return ferry_adapter_open(&options, adapter);
 }

@@ -19,7 +19,8 @@ static int open_paging(struct ferry_adapter **adapter, uint32_t paging, uint32_t
                                             .model = model,
                                             .iommu = iommu,
                                             .paging = paging,
-                                            .tables = paging == FERRY_PAGING_VIRTUAL ? tables : FERRY_TABLES_VIDEO};
+                                            .tables =
+                                                paging == FERRY_PAGING_VIRTUAL ? table_memory : FERRY_TABLES_VIDEO};
     return ferry_adapter_open(&options, adapter);
 }
 

@@ -24,7 +24,7 @@ static struct machine begin(void)
                                             .video_memory_bytes = 16 * MIB,
                                             .seed = seed,
                                             .model = 2,
-                                            .tables = tables};
+                                            .tables = table_memory};
     struct machine m = {0};
 
     ok(ferry_adapter_open(&options, &m.adapter));
@@ -47,7 +47,7 @@ static struct ferry_va_steps walk_of(struct machine *m, uint64_t address)
         assert_true(i == 0 || step->table == walk.steps[i - 1].leads_to);
         // Tables in host memory are read through its caches, where the CPU has them too.
         bool leads_to_table = step->valid && !step->is_page;
-        assert_true(step->table_in_host == (tables == FERRY_TABLES_SYSTEM));
+        assert_true(step->table_in_host == (table_memory == FERRY_TABLES_SYSTEM));
         assert_true(!leads_to_table || step->host == step->table_in_host);
         assert_true(!leads_to_table || !step->host || (step->entry & FERRY_TABLE_ENTRY_ENTRY_SNOOP_MASK) != 0);
         assert_true(step->valid == (step->entry & 1));

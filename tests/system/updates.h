@@ -22,7 +22,7 @@ static inline struct machine begin(uint64_t video_memory_bytes)
                                             .video_memory_bytes = video_memory_bytes,
                                             .seed = seed,
                                             .model = 2,
-                                            .tables = tables};
+                                            .tables = table_memory};
     struct machine m = {0};
 
     ok(ferry_adapter_open(&options, &m.adapter));
