@@ -64,7 +64,8 @@ def walk_is_right(lines, scene, tables):
 
 
 for backend, tables in (("model", "video"), ("sim", "video"), ("model", "system"), ("sim", "system")):
-    done = subprocess.run([FERRY, "fault", "--backend", backend, "--tables", tables], capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run([FERRY, "fault", "--backend", backend, "--tables", tables], capture_output=True, text=True, timeout=600,
+                          check=False)
     check(done.returncode == 0 and not done.stderr, f"{backend}_{tables}_faults_as_it_should", f"exit {done.returncode}: {done.stderr}")
     scenes = [part.splitlines() for part in done.stdout.strip().split("\n\n")]
     check(len(scenes) == len(SCENES), f"{backend}_{tables}_has_every_scene", done.stdout)
