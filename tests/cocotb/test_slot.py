@@ -147,7 +147,7 @@ async def it_is_silenced_while_it_speaks(machine):
     """hard_block.py sees to it that nothing more is sent, though the mirror takes a while to tell the device."""
     device, sent = machine.device, machine.end.sent
     command = await device.config_read_word(4)
-    for kind in (FcType.NP, FcType.P) * 3:
+    for kind in (FcType.NP, FcType.P) * 2:
         expected = order_both_ways(machine, 3000)
         await machine.ring()
         before = sent[kind]
@@ -227,7 +227,7 @@ async def a_function_reset_reaches_it(dut):
 @cocotb.test(timeout_time=6, timeout_unit="ms")
 async def the_link_is_lost_under_traffic_and_comes_again(dut):
     machine, unfinished = await start(dut, False, 1), 0
-    for _ in range(3):
+    for _ in range(2):
         expected = order_both_ways(machine)
         await machine.ring()
         await Timer(random.randrange(3000, 12000), "ns")

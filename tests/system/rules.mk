@@ -10,8 +10,9 @@ SYSTEM_MODEL2 := calls call_backs poll poll_ends residency failures programs ran
 SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_model2)
 SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_sim_model2)
 # Page tables in system memory, which are walked over the link.
-SYSTEM_HOST_TABLES := random_calls va_update virtual virtual_aperture virtual_instances walks
-SYSTEM_HOST_TABLES := $(SYSTEM_HOST_TABLES:%=%_sim) $(SYSTEM_HOST_TABLES:%=%_model) va_pages_model virtual_paging_model
+SYSTEM_HOST_TABLES := random_calls virtual_aperture virtual_instances walks
+SYSTEM_HOST_TABLES := $(SYSTEM_HOST_TABLES:%=%_sim) $(SYSTEM_HOST_TABLES:%=%_model) \
+    $(addsuffix _model,va_pages va_update virtual virtual_paging)
 SYSTEM_RUNS += $(SYSTEM_HOST_TABLES:%=$(BUILD)/tests/system_%_host_tables)
 # The model alone has 64 GiB.
 SYSTEM_RUNS += $(BUILD)/tests/system_large_memory_model
@@ -55,7 +56,7 @@ $(BUILD)/tests/system_%_sim: $(BUILD)/system/%
 	@printf '#!/bin/sh\nexec %s --backend sim "$$@"\n' $< > $@ && chmod +x $@
 
 TEST_PROGRAMS += $(SYSTEM_RUNS)
-LONG_RANDOM += $(BUILD)/tests/system_programs_sim $(BUILD)/tests/system_programs_sim_model2
+LONG_RANDOM += $(addprefix $(BUILD)/tests/system_,programs_sim programs_sim_model2 virtual_sim va_update_sim linear_views_sim)
 
 # The thread test and the poll loops have all of the host side built with the thread sanitizer.
 # One stand-alone fence, which the thread sanitizer cannot see through, orders nothing between threads of ours.

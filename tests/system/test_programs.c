@@ -251,7 +251,7 @@ static void a_submit_that_waits_for_its_turn_lets_others_in(void **state)
 
 // ---- Programs that submit at once -----------------------------------------------------------------------------------
 
-enum { PROGRAMS = 3, OWNED = 6, ROUNDS = 60, PIECE = 1 << 17 };
+enum { PROGRAMS = 3, OWNED = 6, ROUNDS = 30, PIECE = 1 << 17 };
 
 struct player {
     struct ferry_device *device;
