@@ -92,8 +92,38 @@ class Campaign : public WatchedProgram
         checks_.equal(carried, 20, "low words that carried");
     }
 
+    // Programs in which the entries of both rings are counted past 2^32, disturbed about there.
+    void past_the_last_number(unsigned programs)
+    {
+        for (; programs && !hopeless; programs--) {
+            count_to_the_end();
+            disturbed(random_.below(40000));
+            for (uint32_t produced : produced_)
+                checks_.that(produced < 1000, "numbers begin at 0 again");
+        }
+    }
+
   private:
     static const unsigned PACKETS_AFTER = 12, SLOTS = 4;
+
+    // As if so many entries had been there: a core that is switched off and on goes on from RETIRED.
+    void count_to_the_end()
+    {
+        auto &words = root_.top.rootp->REGISTER_FILE;
+        // What ended last may still be counted when its record is there.
+        root_.run(1000);
+        for (unsigned number = 0; number < 2; number++) {
+            const uint32_t last = ~0u - random_.below(5), status = rings_[number].status();
+            for (uint32_t offset : {FERRY_BAR0_RING_RETIRED, FERRY_BAR0_RING_PRODUCER})
+                words[ring(number, offset) / 4] = last;
+            rings_[number].count_from(last, rings_[number].record(FERRY_FENCE_RECORD_VALUE));
+            root_.store64(FENCES + number * 64 + FERRY_FENCE_RECORD_RETIRED, last | uint64_t{status} << 32);
+            produced_[number] = retired_[number] = last;
+        }
+        restart(0);
+        // Until then the firmware may not be halted.
+        root_.run(3000);
+    }
 
     // Every run of a seed is the same program, and has the same seed for the disturbance of each cycle.
     uint64_t paced_program(const std::function<void(uint64_t, uint64_t)> &each_cycle)
@@ -322,6 +352,12 @@ int main(int argc, char **argv)
         Campaign campaign(checks, fixed);
         checks.that(campaign.start(), "firmware serves rings");
         campaign.carry();
+    }
+    {
+        checks.begin("entries_are_counted_past_the_last_number");
+        Campaign campaign(checks, fixed);
+        checks.that(campaign.start(), "firmware serves rings");
+        campaign.past_the_last_number(8);
     }
     checks.begin("disturbances_of_a_program_of_200_packets");
     campaign(checks, fixed, fixed.below(1000), 977, 30);
