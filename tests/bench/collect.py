@@ -35,9 +35,9 @@ class BenchError(Exception):
     pass
 
 
-def replay_rows(figures, in_model_1):
-    """The rows of a replay, in the default driver model and in model 1. A share's floor is 1: a beat in every cycle, TLP headers
-    included."""
+def replay_rows(figures, in_model_1, with_host_tables):
+    """The rows of a replay: in the default driver model, in model 1, and with page tables in system memory. A share's floor is 1:
+    a beat in every cycle, TLP headers included."""
     return [
         {"name": "replay/firmware-cycles", "value": round(figures["firmware_cycles_per_packet"], 1), "unit": "cycles/packet"},
         {"name": "replay/moved-inside", "value": round(figures["bytes_moved"] / max(figures["bytes_in"], 1), 4),
@@ -45,6 +45,8 @@ def replay_rows(figures, in_model_1):
         {"name": "replay/link-share", "value": round(figures["link_share"], 4), "unit": "of cycles", "floor": 1.0},
         {"name": "replay/bus-share", "value": round(figures["bus_share"], 4), "unit": "of cycles", "floor": 1.0},
         {"name": "replay/cycles", "value": round(figures["cycles"] / in_model_1["cycles"], 3), "unit": "of driver model 1"},
+        {"name": "replay/tables-in-system-memory", "value": round(with_host_tables["cycles"] / figures["cycles"], 3),
+         "unit": "of the cycles with tables in video memory", "floor": 1.0},
         {"name": "sim/khz", "value": round(figures["sim_khz"], 1), "unit": "kHz"},
     ]
 
@@ -180,7 +182,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     replay = commands.add_parser("replay", help="rows of a replay's figures")
-    for name in ("figures", "in_model_1", "rows"):
+    for name in ("figures", "in_model_1", "with_host_tables", "rows"):
         replay.add_argument(name, type=Path)
     several = commands.add_parser("programs", help="rows of replays of several programs")
     for name in ("protected", "alone", "equal", "rows"):
@@ -204,7 +206,7 @@ def main():
     try:
         if arguments.command == "replay":
             arguments.rows.parent.mkdir(parents=True, exist_ok=True)
-            figures = [json.loads(path.read_text()) for path in (arguments.figures, arguments.in_model_1)]
+            figures = [json.loads(path.read_text()) for path in (arguments.figures, arguments.in_model_1, arguments.with_host_tables)]
             arguments.rows.write_text(json.dumps(replay_rows(*figures), indent=2) + "\n")
         elif arguments.command == "programs":
             figures = [json.loads(path.read_text()) for path in (arguments.protected, arguments.alone, arguments.equal)]

@@ -149,11 +149,14 @@ def main():
                                    "bytes_in": 8192, "bytes_moved": 2048, "cycles": 1033}))
     in_model_1 = folder / "figures1.json"
     in_model_1.write_text('{"cycles": 1000}')
-    done = run("replay", figures, in_model_1, folder / "out" / "replay.json")
+    with_host_tables = folder / "figures-tables.json"
+    with_host_tables.write_text('{"cycles": 1291.25}')
+    done = run("replay", figures, in_model_1, with_host_tables, folder / "out" / "replay.json")
     rows = {row["name"]: row["value"] for row in json.loads((folder / "out" / "replay.json").read_text())}
     check(done.returncode == 0 and rows == {"replay/firmware-cycles": 97.2, "replay/moved-inside": 0.25, "replay/link-share": 0.9123,
-                                            "replay/bus-share": 0.5, "replay/cycles": 1.033, "sim/khz": 512.0}, "rows_of_a_replay", rows)
-    check(run("replay", folder / "nowhere", in_model_1, figures).returncode == 1, "missing_figures")
+                                            "replay/bus-share": 0.5, "replay/cycles": 1.033,
+                                            "replay/tables-in-system-memory": 1.25, "sim/khz": 512.0}, "rows_of_a_replay", rows)
+    check(run("replay", folder / "nowhere", in_model_1, with_host_tables, figures).returncode == 1, "missing_figures")
     sums = {"bytes_in": 900, "bytes_out": 100}
     for name, content in (("protected", {"programs": [{"bytes_in": 1000, "bytes_out": 30}, sums]}), ("alone", sums),
                           ("equal", {"programs": [{"last_job_cycle": n} for n in (110, 100, 104)]})):
