@@ -4,6 +4,7 @@
 // core, the firmware, the engine's work or all of it by a function reset. Whatever becomes of a buffer: what it writes
 // is what its packets name; a byte of it is the right one or as it was; of one that ends well it is the right one; of
 // one that faults the record says what was done; and the device works afterwards.
+#include "many_devices.h"
 #include "storm_jobs.h"
 #include "storm_rows.h"
 
@@ -79,10 +80,10 @@ class Storm
         checks_.equal(stray_, 0, "bytes that no packet names");
         root_.on_local_write = root_.on_host_write = nullptr;
         bench_.works();
+        std::printf("    %u records; %u packets refused, %u pages moved, %u words of BAR2 compared\n", explained_,
+                    refused_, jobs_.moved(), rows_.compared());
     }
-    unsigned good = 0, bad = 0, explained = 0, refused = 0;
-    unsigned moved() const { return jobs_.moved(); }
-    unsigned compared() const { return rows_.compared(); }
+    unsigned good = 0, bad = 0;
 
   private:
     void surroundings()
@@ -241,13 +242,13 @@ class Storm
             right_or_as_it_was(written, well);
             if (written.illegal)
                 checks_.that(!well, "a buffer with a packet that has no right does not end well");
-            refused += written.illegal;
+            refused_ += written.illegal;
         }
     }
     // What was done of each packet, and what the record says of that.
     void hold_against(unsigned n, const Record &record)
     {
-        explained++;
+        explained_++;
         // Writes that stand behind one that memory refuses have been made when it does.
         const bool last =
             record.kind == FERRY_FAULT_KIND_ENGINE_RESET || (!record.write && record.kind != FERRY_FAULT_KIND_WATCHDOG);
@@ -295,31 +296,12 @@ class Storm
     Record records_[StormJobs::RINGS_USED];
     uint64_t fences_[StormJobs::RINGS_USED];
     uint32_t read_ = 0;
-    unsigned stray_ = 0;
+    unsigned stray_ = 0, explained_ = 0, refused_ = 0;
 };
 
 } // namespace
 
-// FERRY_DEVICES: how many, each with rounds of its own.
 int main()
 {
-    Random random;
-    Checks checks;
-    const char *given = std::getenv("FERRY_DEVICES");
-    const unsigned devices = given ? static_cast<unsigned>(std::atoi(given)) : 2, rounds = 60;
-    checks.begin("a_storm_leaves_what_was_written_right_or_as_it_was_and_a_device_that_works");
-    unsigned good = 0, bad = 0;
-    for (unsigned device = 0; device < devices && !checks.faults(); device++) {
-        Storm storm(checks, random);
-        for (unsigned n = 0; n < rounds && !checks.faults(); n++)
-            storm.round();
-        storm.quiet();
-        std::printf("    %u buffers ended well, %u badly, %u records; %u packets refused, %u pages moved, %u words of "
-                    "BAR2 compared\n",
-                    storm.good, storm.bad, storm.explained, storm.refused, storm.moved(), storm.compared());
-        good += storm.good;
-        bad += storm.bad;
-    }
-    checks.that(good > devices * rounds / 4 && bad > devices * rounds / 4, "buffers end well and badly");
-    return checks.done();
+    return many_devices<Storm>("a_storm_leaves_what_was_written_right_or_as_it_was_and_a_device_that_works", 2, 60);
 }

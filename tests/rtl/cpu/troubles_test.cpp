@@ -3,9 +3,9 @@
 // memory and host take all the freedom that their rules leave them. Whatever becomes of a buffer: what it writes is
 // what its packets name, a byte of it is the right one or as it was, of one that ends well it is the right one, and the
 // device works afterwards.
-#include <cstdlib>
 
 #include "device_bench.h"
+#include "many_devices.h"
 
 namespace
 {
@@ -179,24 +179,8 @@ class Troubles
 
 } // namespace
 
-// FERRY_DEVICES: how many, each with rounds of its own.
 int main()
 {
-    Random random;
-    Checks checks;
-    const char *given = std::getenv("FERRY_DEVICES");
-    const unsigned devices = given ? static_cast<unsigned>(std::atoi(given)) : 1, rounds = 120;
-    checks.begin("copies_in_troubled_times_write_what_they_name_and_the_device_works_afterwards");
-    unsigned good = 0, bad = 0;
-    for (unsigned device = 0; device < devices && !checks.faults(); device++) {
-        Troubles troubles(checks, random);
-        for (unsigned n = 0; n < rounds && !checks.faults(); n++)
-            troubles.round();
-        troubles.quiet();
-        good += troubles.good;
-        bad += troubles.bad;
-    }
-    checks.that(good > devices * rounds / 4 && bad > devices * rounds / 4, "buffers end well and badly");
-    std::printf("%u buffers ended well, %u badly\n", good, bad);
-    return checks.done();
+    return many_devices<Troubles>("copies_in_troubled_times_write_what_they_name_and_the_device_works_afterwards", 1,
+                                  120);
 }
