@@ -244,8 +244,9 @@ struct ferry_vidmm_updated {
 /// those queued later find all of it changed; jobs of other contexts may find either. All of the addresses are in one
 /// reservation, mapped or not, those of a COPY's source too, in that one or another. Operations are carried out in
 /// their order, all of them or none. What stays mapped does so without a gap. Waits only when FERRY_VM_UPDATES of the
-/// context are not over. Errors: ARGUMENT, HANDLE, FOREIGN, RANGE, BUSY and UNSUPPORTED (as map()), NO_VIDEO_MEMORY (no
-/// page tables left; those of what the batch takes away are none yet), NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT.
+/// context are not over, and, where another context's update has mapped something alike, until that one is. Errors:
+/// ARGUMENT, HANDLE, FOREIGN, RANGE, BUSY and UNSUPPORTED (as map()), NO_VIDEO_MEMORY (no page tables left; those of
+/// what the batch takes away are none yet), NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT.
 int ferry_vidmm_update_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
                                const struct ferry_vidmm_update *operations, uint32_t count,
                                struct ferry_vidmm_updated *result);

@@ -81,10 +81,11 @@ struct ferry_va_batch {
 /// after is mapped all the time. All of the addresses are in one reservation of ferry_va_reserve(); those of a COPY's
 /// source too, in that one or another. A packet names what is mapped when it is recorded, so record after the update
 /// what is to use it. For tiles of a large image (docs/manual/page-tables.md). Waits only when 128 updates of the queue
-/// are not over. On an error nothing has changed. Errors: ARGUMENT (no such kind; not whole pages or none; beyond 48
-/// bits; not all in one reservation; repeat_bytes does not divide bytes), HANDLE, FOREIGN, RANGE (not all in the
-/// allocation), BUSY (an allocation of several instances), NO_VIDEO_MEMORY (of page tables; what the batch unmaps gives
-/// none back yet), NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT, UNSUPPORTED.
+/// are not over, and, where an update of another queue maps something alike, until that one is. On an error nothing has
+/// changed. Errors: ARGUMENT (no such kind; not whole pages or none; beyond 48 bits; not all in one reservation;
+/// repeat_bytes does not divide bytes), HANDLE, FOREIGN, RANGE (not all in the allocation), BUSY (an allocation of
+/// several instances), NO_VIDEO_MEMORY (of page tables; what the batch unmaps gives none back yet), NO_HOST_MEMORY,
+/// DEVICE_LOST, TIMEOUT, UNSUPPORTED.
 int ferry_va_update(struct ferry_queue *queue, struct ferry_va_batch *batch);
 
 struct ferry_va_mapping {
