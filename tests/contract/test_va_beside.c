@@ -87,6 +87,18 @@ static void what_is_left_of_a_mapping_stands_behind_nothing(void **state)
     world_close(b.world);
 }
 
+// While the held job is not over `old` leaves, and `next`, which is mapped from `at` on and has content 4, comes to its
+// place; then that job ends.
+static void gives_way(struct beside *b, D3DKMT_HANDLE old, D3DKMT_HANDLE next, uint64_t at)
+{
+    turns(b->world, 20);
+    assert_int_equal(world_evict(b->world, old), FERRY_OK);
+    world_require(b->world, next);
+    quick_reads(b, next, at + PAGES(33), world_word(4, PAGES(33) / 4));
+    assert_int_equal(world_place(b->world, old).segment, 0);
+    finish(b);
+}
+
 // Another allocation gets the place of one of two that an update unmaps. The other is there until its time has come,
 // for a job that does not name it.
 static void the_place_of_what_an_update_unmaps_is_anothers(void **state)
@@ -102,12 +114,7 @@ static void the_place_of_what_an_update_unmaps_is_anothers(void **state)
     hold_copy(&b, b.result, b.x + PAGES(9));
     change[0].kind = change[1].kind = FERRY_VIDMM_UNMAP;
     update(b.world, b.slow, change, 2);
-    turns(b.world, 20);
-    assert_int_equal(world_evict(b.world, old), FERRY_OK);
-    world_require(b.world, next);
-    quick_reads(&b, next, at + PAGES(33), world_word(4, PAGES(33) / 4));
-    assert_int_equal(world_place(b.world, old).segment, 0);
-    finish(&b);
+    gives_way(&b, old, next, at);
     assert_int_equal(word_of(b.world, b.result, 0), world_word(5, PAGES(1) / 4));
     world_close(b.world);
 }
@@ -128,12 +135,7 @@ static void the_place_of_what_an_update_maps_is_anothers(void **state)
     update(b.world, b.slow, change, 1);
     change[1].kind = FERRY_VIDMM_UNMAP;
     update(b.world, b.slow, &change[1], 1);
-    turns(b.world, 20);
-    assert_int_equal(world_evict(b.world, old), FERRY_OK);
-    world_require(b.world, next);
-    quick_reads(&b, next, at + PAGES(33), world_word(4, PAGES(33) / 4));
-    assert_int_equal(world_place(b.world, old).segment, 0);
-    finish(&b);
+    gives_way(&b, old, next, at);
     // What was there before stayed there for it.
     assert_int_equal(word_of(b.world, b.result, 0), world_word(5, PAGES(1) / 4));
     assert_int_equal(world_evict(b.world, next), FERRY_OK);
@@ -158,12 +160,7 @@ static void the_place_of_what_an_update_maps_by_a_large_page_is_anothers(void **
     hold_copy(&b, last, b.x + PAGES(1));
     change = mapping(b.x, 512, old, 0);
     update(b.world, b.slow, &change, 1);
-    turns(b.world, 20);
-    assert_int_equal(world_evict(b.world, old), FERRY_OK);
-    world_require(b.world, next);
-    quick_reads(&b, next, at + PAGES(33), world_word(4, PAGES(33) / 4));
-    assert_int_equal(world_place(b.world, old).segment, 0);
-    finish(&b);
+    gives_way(&b, old, next, at);
     assert_int_equal(word_of(b.world, b.result, 0), world_word(5, PAGES(1) / 4));
     assert_int_equal(world_evict(b.world, next), FERRY_OK);
     world_require(b.world, old);
