@@ -35,7 +35,7 @@ struct ferry_vm_table {
 // A range's place in the tree.
 struct ferry_vm_range_node {
     struct ferry_vm_range *left, *right;
-    uint32_t rank; // above the children's
+    uint32_t height; // of what is under it, with itself
     // From here down: where the ranges begin and end, and the most pages between two of them side by side, those of
     // them that come from the first multiple of 1, of 16 and of 512 on.
     uint64_t lowest, highest, room[FERRY_VM_ROOMS];

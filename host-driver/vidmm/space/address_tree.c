@@ -3,14 +3,10 @@
 #include "vidmm/base/least.h"
 #include "vidmm/space/address_internal.h"
 
-// A treap: ordered by address, and by a scrambled address as a heap, which keeps it as flat as a random one. Each node
-// knows besides where the ranges under it begin and end, and the most room between two of them, so that a place for a
-// range is found without a look at each one that has too little.
-
-static uint32_t rank_of(uint64_t first)
-{
-    return (uint32_t)((first + 1) * UINT64_C(0x9E3779B97F4A7C15) >> 32);
-}
+// Ordered by address, and under no range the one side more than one higher than the other: programs choose addresses,
+// so nothing that follows from those keeps it flat. Each node knows besides where the ranges under it begin and end,
+// and the most room between two of them, so that a place for a range is found without a look at each one that has too
+// little.
 
 static uint64_t end_of(const struct ferry_vm_range *range)
 {
@@ -27,11 +23,17 @@ static uint64_t room_between(uint64_t first, uint64_t end, unsigned which)
     return at < end ? end - at : 0;
 }
 
+static uint32_t height_of(const struct ferry_vm_range *top)
+{
+    return top ? top->tree.height : 0;
+}
+
 // What is under the children has changed, or the range itself.
 static void sum_up(struct ferry_vm_range *top)
 {
     const struct ferry_vm_range *left = top->tree.left, *right = top->tree.right;
 
+    top->tree.height = 1 + (height_of(left) > height_of(right) ? height_of(left) : height_of(right));
     top->tree.lowest = left ? left->tree.lowest : top->first;
     top->tree.highest = right ? right->tree.highest : end_of(top);
     for (unsigned i = 0; i < FERRY_VM_ROOMS; i++) {
@@ -43,63 +45,92 @@ static void sum_up(struct ferry_vm_range *top)
     }
 }
 
-static void cut(struct ferry_vm_range *top, uint64_t at, struct ferry_vm_range **below, struct ferry_vm_range **rest)
+static void raise_left(struct ferry_vm_range **link)
 {
-    if (!top) {
-        *below = *rest = NULL;
-        return;
-    }
-    if (top->first < at) {
-        cut(top->tree.right, at, &top->tree.right, rest);
-        *below = top;
-    } else {
-        cut(top->tree.left, at, below, &top->tree.left);
-        *rest = top;
-    }
+    struct ferry_vm_range *top = *link, *raised = top->tree.left;
+
+    top->tree.left = raised->tree.right;
+    raised->tree.right = top;
     sum_up(top);
+    sum_up(raised);
+    *link = raised;
+}
+
+static void raise_right(struct ferry_vm_range **link)
+{
+    struct ferry_vm_range *top = *link, *raised = top->tree.right;
+
+    top->tree.right = raised->tree.left;
+    raised->tree.left = top;
+    sum_up(top);
+    sum_up(raised);
+    *link = raised;
+}
+
+// One of its sides has become higher or lower by one.
+static void level(struct ferry_vm_range **link)
+{
+    struct ferry_vm_range *top = *link, *left = top->tree.left, *right = top->tree.right;
+
+    if (height_of(left) > height_of(right) + 1) {
+        if (height_of(left->tree.right) > height_of(left->tree.left))
+            raise_right(&top->tree.left);
+        raise_left(link);
+    } else if (height_of(right) > height_of(left) + 1) {
+        if (height_of(right->tree.left) > height_of(right->tree.right))
+            raise_left(&top->tree.right);
+        raise_right(link);
+    } else {
+        sum_up(top);
+    }
 }
 
 static void enter(struct ferry_vm_range **link, struct ferry_vm_range *range)
 {
     struct ferry_vm_range *top = *link;
 
-    if (top && top->tree.rank >= range->tree.rank) {
-        enter(range->first < top->first ? &top->tree.left : &top->tree.right, range);
-    } else {
-        cut(top, range->first, &range->tree.left, &range->tree.right);
+    if (!top)
         *link = range;
-    }
-    sum_up(*link);
+    else
+        enter(range->first < top->first ? &top->tree.left : &top->tree.right, range);
+    level(link);
 }
 
-static struct ferry_vm_range *merge(struct ferry_vm_range *a, struct ferry_vm_range *b)
+static struct ferry_vm_range *take_lowest(struct ferry_vm_range **link)
 {
-    if (!a || !b)
-        return a ? a : b;
-    struct ferry_vm_range *top = a->tree.rank >= b->tree.rank ? a : b;
-    if (top == a)
-        a->tree.right = merge(a->tree.right, b);
-    else
-        b->tree.left = merge(a, b->tree.left);
-    sum_up(top);
-    return top;
+    struct ferry_vm_range *top = *link;
+
+    if (!top->tree.left) {
+        *link = top->tree.right;
+        return top;
+    }
+    struct ferry_vm_range *lowest = take_lowest(&top->tree.left);
+    level(link);
+    return lowest;
 }
 
 static void leave(struct ferry_vm_range **link, const struct ferry_vm_range *range)
 {
     struct ferry_vm_range *top = *link;
 
-    if (top == range) {
-        *link = merge(range->tree.left, range->tree.right);
+    if (top != range) {
+        leave(range->first < top->first ? &top->tree.left : &top->tree.right, range);
+    } else if (!top->tree.left || !top->tree.right) {
+        *link = top->tree.left ? top->tree.left : top->tree.right;
         return;
+    } else {
+        struct ferry_vm_range *next = take_lowest(&top->tree.right);
+
+        next->tree.left = top->tree.left;
+        next->tree.right = top->tree.right;
+        *link = next;
     }
-    leave(range->first < top->first ? &top->tree.left : &top->tree.right, range);
-    sum_up(top);
+    level(link);
 }
 
 void ferry_vm_range_enter(struct ferry_vm_address_space *space, struct ferry_vm_range *range)
 {
-    range->tree.rank = rank_of(range->first);
+    range->tree.left = range->tree.right = NULL;
     enter(&space->ranges, range);
 }
 

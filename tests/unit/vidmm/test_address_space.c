@@ -338,6 +338,50 @@ static void a_million_pages(void **state)
     ferry_vm_table_pool_destroy(&pool);
 }
 
+static uint32_t height(const struct ferry_vm_range *top)
+{
+    uint32_t left, right;
+
+    if (!top)
+        return 0;
+    left = height(top->tree.left);
+    right = height(top->tree.right);
+    return 1 + (left > right ? left : right);
+}
+
+#define RANGES 4096u
+// Pages: at this step a product with the golden ratio goes down by least, by which a tree was kept flat.
+#define GOLDEN_STEP 46368u
+
+// Whoever chooses addresses does not choose how long others wait, nor how deep a look-up goes.
+static void the_tree_is_flat_whatever_addresses_a_program_chooses(void **state)
+{
+    struct ferry_vm_table_pool pool;
+    struct ferry_vm_address_space space;
+    uint64_t first;
+
+    (void)state;
+    assert_true(ferry_vm_table_pool_init(&pool, 0, 1));
+    for (unsigned way = 0; way < 4; way++) {
+        uint64_t step = way < 2 ? GOLDEN_STEP : 16;
+
+        ferry_vm_address_space_init(&space, &pool);
+        for (uint64_t i = 0; i < RANGES; i++) {
+            struct ferry_vm_where where = at(16 + step * (way % 2 ? i : RANGES - 1 - i));
+
+            assert_int_equal(ferry_vm_address_reserve(&space, &where, 16, &first), FERRY_OK);
+        }
+        assert_in_range(height(space.ranges), 13, 17);
+        // And stays it, as all of one side goes.
+        for (uint64_t i = 0; i < RANGES - 64; i++)
+            assert_int_equal(ferry_vm_address_release(&space, 16 + step * (way % 2 ? i : RANGES - 1 - i), 16),
+                             FERRY_OK);
+        assert_in_range(height(space.ranges), 7, 8);
+        ferry_vm_address_space_end(&space);
+    }
+    ferry_vm_table_pool_destroy(&pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +390,7 @@ int main(void)
         cmocka_unit_test(random_steps_agree_with_a_plain_list),
         cmocka_unit_test(any_place_is_a_free_one),
         cmocka_unit_test(a_million_pages),
+        cmocka_unit_test(the_tree_is_flat_whatever_addresses_a_program_chooses),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
