@@ -25,6 +25,12 @@ void ferry_vm_batch_end(struct ferry_vm_batch *batch)
     free(batch->made);
     free(batch->old);
     ferry_vm_spares_free(&spares);
+    while (batch->put.ranges) {
+        struct ferry_vm_range *range = batch->put.ranges;
+
+        ferry_vm_range_leave(&batch->put, range);
+        free(range);
+    }
     free(batch->list.parts);
     free(batch->copied.parts);
     ferry_vm_batch_begin(batch, batch->space);
@@ -76,24 +82,53 @@ static struct ferry_vm_part piece_of(const struct ferry_vm_part *part, uint64_t 
     return piece;
 }
 
-// The part takes the place of whatever there was.
-static bool put(struct ferry_vm_part_list *list, const struct ferry_vm_part *part)
+static struct ferry_vm_part part_of(const struct ferry_vm_range *range)
 {
-    if (!room(list, 2))
-        return false;
-    size_t from = find(list, part->first), to = from, count = 0;
-    struct ferry_vm_part *parts = list->parts, come[3];
+    return (struct ferry_vm_part){.first = range->first,
+                                  .pages = range->pages,
+                                  .owner = range->owner,
+                                  .offset = range->offset,
+                                  .read_only = range->read_only};
+}
 
-    while (to < list->count && parts[to].first < end_of(part))
-        to++;
-    if (from < to && parts[from].first < part->first)
-        come[count++] = piece_of(&parts[from], parts[from].first, part->first);
-    come[count++] = *part;
-    if (from < to && end_of(&parts[to - 1]) > end_of(part))
-        come[count++] = piece_of(&parts[to - 1], end_of(part), end_of(&parts[to - 1]));
-    memmove(&parts[from + count], &parts[to], (list->count - to) * sizeof *parts);
-    memcpy(&parts[from], come, count * sizeof *come);
-    list->count += from + count - to;
+static void enter(struct ferry_vm_batch *batch, struct ferry_vm_range *range, const struct ferry_vm_part *part)
+{
+    *range = (struct ferry_vm_range){.first = part->first,
+                                     .pages = part->pages,
+                                     .owner = part->owner,
+                                     .offset = part->offset,
+                                     .read_only = part->read_only};
+    ferry_vm_range_enter(&batch->put, range);
+}
+
+// The part takes the place of whatever there was.
+static bool put(struct ferry_vm_batch *batch, const struct ferry_vm_part *part)
+{
+    struct ferry_vm_range *range = ferry_vm_address_find(&batch->put, part->first), *next;
+    struct ferry_vm_range *made = calloc(1, sizeof *made), *behind = NULL;
+    uint64_t end = end_of(part);
+    bool cut = range && range->first < part->first && range->first + range->pages > end;
+
+    if (cut)
+        behind = calloc(1, sizeof *behind);
+    if (!made || (cut && !behind)) {
+        free(made);
+        free(behind);
+        return false;
+    }
+    for (; range && range->first < end; range = next) {
+        const struct ferry_vm_part was = part_of(range), below = piece_of(&was, was.first, part->first),
+                                   above = piece_of(&was, end, end_of(&was));
+        next = ferry_vm_address_find(&batch->put, end_of(&was));
+        ferry_vm_range_leave(&batch->put, range);
+        if (was.first < part->first)
+            enter(batch, range, &below);
+        if (end_of(&was) > end)
+            enter(batch, cut ? behind : range, &above);
+        if (was.first >= part->first && end_of(&was) <= end)
+            free(range);
+    }
+    enter(batch, made, part);
     return true;
 }
 
@@ -140,7 +175,7 @@ int ferry_vm_batch_map(struct ferry_vm_batch *batch, const struct ferry_vm_part 
     if (repeat != 0)
         piece.pages = repeat;
     for (; error == FERRY_OK && piece.first < end_of(part); piece.first += piece.pages)
-        if (!put(&batch->list, &piece))
+        if (!put(batch, &piece))
             error = FERRY_ERROR_NO_HOST_MEMORY;
     return error;
 }
@@ -149,7 +184,7 @@ int ferry_vm_batch_unmap(struct ferry_vm_batch *batch, uint64_t first, uint64_t 
 {
     int error = check_target(batch, first, pages);
 
-    if (error == FERRY_OK && !put(&batch->list, &(struct ferry_vm_part){.first = first, .pages = pages}))
+    if (error == FERRY_OK && !put(batch, &(struct ferry_vm_part){.first = first, .pages = pages}))
         error = FERRY_ERROR_NO_HOST_MEMORY;
     return error;
 }
@@ -157,20 +192,14 @@ int ferry_vm_batch_unmap(struct ferry_vm_batch *batch, uint64_t first, uint64_t 
 // What the operations so far make of the addresses from `at` on, as far as that is one thing.
 static struct ferry_vm_part look(const struct ferry_vm_batch *batch, uint64_t at, uint64_t end)
 {
-    size_t next = find(&batch->list, at);
-    const struct ferry_vm_part *part = next < batch->list.count ? &batch->list.parts[next] : NULL;
+    const struct ferry_vm_range *range = ferry_vm_address_find(&batch->put, at);
 
-    if (part && part->first <= at)
-        return piece_of(part, at, end_of(part) < end ? end_of(part) : end);
-    if (part && part->first < end)
-        end = part->first;
-    const struct ferry_vm_range *range = ferry_vm_address_find(batch->space, at);
-    struct ferry_vm_part whole = {.first = range->first,
-                                  .pages = range->pages,
-                                  .owner = range->owner,
-                                  .offset = range->offset,
-                                  .read_only = range->read_only};
-    return piece_of(&whole, at, end_of(&whole) < end ? end_of(&whole) : end);
+    if (range && range->first > at) {
+        end = ferry_vm_least(range->first, end);
+        range = NULL;
+    }
+    const struct ferry_vm_part whole = part_of(range ? range : ferry_vm_address_find(batch->space, at));
+    return piece_of(&whole, at, ferry_vm_least(end_of(&whole), end));
 }
 
 int ferry_vm_batch_copy(struct ferry_vm_batch *batch, uint64_t first, uint64_t pages, uint64_t source)
@@ -191,7 +220,7 @@ int ferry_vm_batch_copy(struct ferry_vm_batch *batch, uint64_t first, uint64_t p
         struct ferry_vm_part *part = &batch->copied.parts[i];
 
         part->first = part->first - source + first;
-        if (!put(&batch->list, part))
+        if (!put(batch, part))
             error = FERRY_ERROR_NO_HOST_MEMORY;
     }
     return error;
@@ -216,19 +245,20 @@ static bool is_so(struct ferry_vm_batch *batch, const struct ferry_vm_part *part
 // queue. What is only reserved in pieces becomes one again, as long as a part meets several of them.
 static bool find_difference(struct ferry_vm_batch *batch)
 {
-    struct ferry_vm_part_list *list = &batch->copied, all = batch->list;
+    struct ferry_vm_part_list *list = &batch->list;
+    const struct ferry_vm_range *next;
 
     list->count = 0;
-    for (size_t i = 0; i < all.count; i++) {
-        const struct ferry_vm_part *part = &all.parts[i];
+    for (uint64_t from = 0; (next = ferry_vm_address_find(&batch->put, from)); from = next->first + next->pages) {
+        const struct ferry_vm_part part = part_of(next);
         bool goes_on = false;
 
-        for (uint64_t at = part->first, to; at < end_of(part); at = to) {
+        for (uint64_t at = part.first, to; at < end_of(&part); at = to) {
             const struct ferry_vm_range *range = ferry_vm_address_find(batch->space, at);
             uint64_t there = range->first + range->pages;
 
-            to = part->owner ? ferry_vm_least(there, end_of(part)) : end_of(part);
-            struct ferry_vm_part piece = piece_of(part, at, to);
+            to = part.owner ? ferry_vm_least(there, end_of(&part)) : end_of(&part);
+            struct ferry_vm_part piece = piece_of(&part, at, to);
             bool differs = to > there || !is_so(batch, &piece, range);
             if (!room(list, 1))
                 return false;
@@ -239,8 +269,6 @@ static bool find_difference(struct ferry_vm_batch *batch)
             goes_on = differs;
         }
     }
-    batch->list = *list;
-    batch->copied = all;
     return true;
 }
 

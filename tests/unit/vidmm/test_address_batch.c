@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches of operations on reserved addresses: what each sees of those before, what is left, and what is refused.
+#include <time.h>
+
 #include "address_batch_fixture.h"
 
 static int map(struct ferry_vm_batch *batch, uint64_t first, uint64_t pages, void *owner, uint64_t offset,
@@ -326,6 +328,54 @@ static void an_edge_cuts_the_entry_that_it_is_in(void **state)
     end(20);
 }
 
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// Two operations on so many pages: one page again and again, then two. Or as many as there are, from the highest on.
+static double time_of(uint64_t pages, bool two)
+{
+    double least = 1e9;
+
+    for (unsigned i = 0; i < 3; i++) {
+        struct ferry_vm_batch batch;
+        uint64_t bytes;
+
+        ferry_vm_batch_begin(&batch, &space);
+        double from = seconds();
+        for (uint64_t k = 1; k <= (two ? 2 : pages); k++) {
+            struct ferry_vm_part part = {two ? 0 : pages - k, two ? pages : 1, &owners[1], k % 3, false};
+
+            assert_int_equal(ferry_vm_batch_map(&batch, &part, two ? k : 0, &bytes), FERRY_OK);
+        }
+        double took = seconds() - from;
+        least = took < least ? took : least;
+        ferry_vm_batch_end(&batch);
+    }
+    return least;
+}
+
+// A batch is worked out with the manager's lock held, which all other programs wait for.
+static void a_page_more_takes_as_long_however_many_there_are(void **state)
+{
+    const uint64_t few = 8192, many = 8 * few;
+
+    (void)state;
+    begin((uint32_t)(many / FERRY_VM_TABLE_ENTRIES) + 8);
+    assert_int_equal(reserve(0, many), FERRY_OK);
+    for (unsigned two = 0; two < 2; two++) {
+        double first = time_of(few, two), second = time_of(many, two);
+
+        printf("%llu pages %.4f s, %llu %.4f\n", (unsigned long long)few, first, (unsigned long long)many, second);
+        assert_true(second < 24 * first);
+    }
+    end((uint32_t)(many / FERRY_VM_TABLE_ENTRIES) + 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,6 +386,7 @@ int main(void)
         cmocka_unit_test(what_is_mapped_alike_stays),
         cmocka_unit_test(bad_operations_have_names),
         cmocka_unit_test(an_edge_cuts_the_entry_that_it_is_in),
+        cmocka_unit_test(a_page_more_takes_as_long_however_many_there_are),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
