@@ -170,6 +170,12 @@ struct ferry_vm_table *ferry_vm_address_shrink(struct ferry_vm_address_space *sp
         for (uint64_t n = first / pages_under(level); n <= last; n++) {
             struct ferry_vm_table *table = ferry_vm_address_table(space, n * pages_under(level), level);
 
+            // Those that have gone already are not looked through again for each that goes.
+            if (!table) {
+                const struct ferry_vm_table *above = ferry_vm_address_table(space, n * pages_under(level), level + 1);
+
+                n |= !above || above->used == 0 ? FERRY_VM_TABLE_ENTRIES - 1 : 0;
+            }
             if (!table || table->used > 0)
                 continue;
             table->parent->children[index_at(table->parent, table->first)] = NULL;

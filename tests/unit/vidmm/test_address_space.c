@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 // cmocka asks for the standard headers before it.
 #include <cmocka.h>
@@ -338,6 +339,46 @@ static void a_million_pages(void **state)
     ferry_vm_table_pool_destroy(&pool);
 }
 
+// What so many tables take to go, one by one.
+static double time_to_shrink(uint64_t tables)
+{
+    struct ferry_vm_table_pool pool;
+    struct ferry_vm_address_space space;
+    const struct ferry_vm_where where = {0, 0, 0, 1};
+    struct ferry_vm_range *range;
+    uint64_t bytes, pages = tables * FERRY_VM_TABLE_ENTRIES;
+    struct timespec from, to;
+    int owner;
+
+    assert_true(ferry_vm_table_pool_init(&pool, 0, (uint32_t)tables * 2));
+    ferry_vm_address_space_init(&space, &pool);
+    assert_int_equal(ferry_vm_address_map(&space, &where, pages, &owner, 0, false, &range, &bytes), FERRY_OK);
+    take_note(&space);
+    ferry_vm_address_unmap(&space, range);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+    shrink(&space, 0, pages);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
+    assert_int_equal(space.tables, 1);
+    ferry_vm_address_space_end(&space);
+    ferry_vm_table_pool_destroy(&pool);
+    return (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+}
+
+static void a_table_more_takes_as_long_to_go_however_many_there_are(void **state)
+{
+    double few = 1e9, many = 1e9;
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        double first = time_to_shrink(2048), second = time_to_shrink(16384);
+
+        few = first < few ? first : few;
+        many = second < many ? second : many;
+    }
+    printf("2,048 tables go in %.4f s, 16,384 in %.4f\n", few, many);
+    assert_true(many < 24 * few);
+}
+
 static uint32_t height(const struct ferry_vm_range *top)
 {
     uint32_t left, right;
@@ -390,6 +431,7 @@ int main(void)
         cmocka_unit_test(random_steps_agree_with_a_plain_list),
         cmocka_unit_test(any_place_is_a_free_one),
         cmocka_unit_test(a_million_pages),
+        cmocka_unit_test(a_table_more_takes_as_long_to_go_however_many_there_are),
         cmocka_unit_test(the_tree_is_flat_whatever_addresses_a_program_chooses),
     };
 
