@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kmd/internal.h"
+#include "kmd/writer.h"
 
 static NTSTATUS add(struct ferry_gpu *gpu, unsigned model, unsigned ways, HANDLE *MiniportDeviceContext)
 {
@@ -51,11 +52,32 @@ static NTSTATUS remove_device(HANDLE hAdapter)
     return STATUS_SUCCESS;
 }
 
-// Every aperture page leads somewhere from the first moment on (R75): one packet points them all at a page of ours.
-// FAULT when the device could not carry it out, and tells so in its log: where the pages lead is not known then.
-static int point_aperture_at_dummy(struct kmd_adapter *adapter)
+// Whoever had the device before us, or we ourselves until it was stopped, may have left spaces with page tables, whose
+// memory is another's by now. A program that is given such a space has jobs before it has mapped anything.
+static uint32_t end_spaces(uint8_t *at)
 {
-    uint32_t packet[6] = {0}, number;
+    struct writer w = {.at = at, .room = KMD_SPACES * (FERRY_PACKET_ROOT_SIZE + FERRY_PACKET_FORGET_SIZE)};
+
+    for (uint32_t space = 0; space < KMD_SPACES; space++) {
+        put_header(&w, FERRY_OPCODE_ROOT, FERRY_PACKET_ROOT_SIZE, false, 0);
+        put32(&w, FERRY_PUT(FERRY_PACKET_ROOT_SPACE_SPACE, space));
+        put32(&w, 0);
+        put64(&w, 0);
+        put_header(&w, FERRY_OPCODE_FORGET, FERRY_PACKET_FORGET_SIZE, false, 0);
+        put32(&w, FERRY_PUT(FERRY_PACKET_FORGET_WHAT_SCOPE, FERRY_FORGET_SCOPE_SPACE) |
+                      FERRY_PUT(FERRY_PACKET_FORGET_WHAT_SPACE, space));
+        put32(&w, 0);
+        put64(&w, 0);
+    }
+    return w.written;
+}
+
+// Every aperture page leads somewhere from the first moment on (R75): one packet points them all at a page of ours. And
+// in driver model 2 every space leads nowhere.
+// FAULT when the device could not carry it out, and tells so in its log: where the pages lead is not known then.
+static int begin_memory(struct kmd_adapter *adapter)
+{
+    uint32_t packet[6] = {0}, number, bytes = sizeof packet;
     int error = ferry_gpu_memory_allocate(adapter->gpu, PAGE_SIZE, 0, &adapter->dummy_page);
 
     if (error == FERRY_OK)
@@ -68,7 +90,9 @@ static int point_aperture_at_dummy(struct kmd_adapter *adapter)
     packet[FERRY_PACKET_UNMAP_APERTURE_DUMMY_PAGE / 4] = (uint32_t)adapter->dummy_page.bus;
     packet[FERRY_PACKET_UNMAP_APERTURE_DUMMY_PAGE / 4 + 1] = (uint32_t)(adapter->dummy_page.bus >> 32);
     memcpy(adapter->command.address, packet, sizeof packet);
-    struct ferry_gpu_entry entry = {.buffer_address = adapter->command.bus, .buffer_bytes = sizeof packet};
+    if (adapter->model == 2)
+        bytes += end_spaces((uint8_t *)adapter->command.address + bytes);
+    struct ferry_gpu_entry entry = {.buffer_address = adapter->command.bus, .buffer_bytes = bytes};
     error = ferry_gpu_ring_submit(adapter->gpu, KMD_PAGING_RING, &entry, &number);
     adapter->rings[KMD_PAGING_RING].lost = error == FERRY_ERROR_DEVICE_LOST;
     if (error != FERRY_OK)
@@ -127,7 +151,7 @@ static NTSTATUS start_device(HANDLE hAdapter, const DXGKRNL_INTERFACE *DxgkInter
     for (uint32_t ring = 0; ring < KMD_RINGS && error == FERRY_OK; ring++)
         error = make_ring(adapter, ring);
     if (error == FERRY_OK)
-        error = point_aperture_at_dummy(adapter);
+        error = begin_memory(adapter);
     if (error != FERRY_OK) {
         stop_device(adapter);
         return kmd_status(error);

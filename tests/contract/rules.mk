@@ -100,7 +100,7 @@ TEST_PROGRAMS += $(BUILD)/tests/contract_threads_kmd
 
 # All of them in driver model 2, but for those that choose it themselves.
 MODEL2_ALWAYS := %_address_faults_kmd $(foreach name,va_instances va_update va_beside va_queues va_strays va_cells \
-	va_many va_ends va_index va_tables va_waits virtual_paging,%_$(name) %_$(name)_kmd)
+	va_many va_again va_ends va_index va_tables va_waits virtual_paging,%_$(name) %_$(name)_kmd)
 MODEL2_SUITE := $(patsubst %,%_model2,$(filter-out $(MODEL2_ALWAYS),$(SUITE_PROGRAMS) $(KMD_SUITE_PROGRAMS) \
 	$(BUILD)/tests/contract_threads $(BUILD)/tests/contract_threads_kmd))
 $(MODEL2_SUITE): %_model2: % $(CONTRACT_SUITE)/rules.mk
