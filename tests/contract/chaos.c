@@ -270,6 +270,11 @@ static void begin(uint64_t seed, bool images, bool beside, bool more)
     chaos_meanwhile_begin();
     if (chaos.more && chaos_draw(2))
         options.machine.local_bytes = PAGES(32);
+    chaos.large = chaos.more && chaos.seed % 4 == 1;
+    if (chaos.large) {
+        options.machine.local_bytes = PAGES(1024 + chaos_draw(800));
+        options.machine.aperture_bytes = PAGES(1200);
+    }
     chaos.world = world_open(&options);
     spy.keep = false;
     submit_below = spy.table.DxgkDdiSubmitCommand;
@@ -340,8 +345,10 @@ void chaos_run(uint64_t seed, unsigned steps, bool images, bool beside, bool mor
         printf("; beside: budgets %u, programs killed %u, notices %u, no memory %u", chaos.budgets,
                chaos.programs_killed, chaos.notices, chaos.none);
     if (chaos.more)
-        printf("; more: meanwhile %u, devices gone meanwhile %u, in vain %u, mapped by calls %u", chaos.meanwhile,
-               chaos.died, chaos.vain, chaos.calls);
+        printf("; more: meanwhile %u, devices gone meanwhile %u, in vain %u, mapped by calls %u, several buffers %u, "
+               "beside locks %u%s",
+               chaos.meanwhile, chaos.died, chaos.vain, chaos.calls, chaos.wholes, chaos.beside_locks,
+               chaos.large ? ", large" : "");
     printf("\n");
     fflush(stdout);
     while (chaos.live)

@@ -29,8 +29,13 @@ static bool is_done(int result, unsigned device, D3DKMT_HANDLE handle)
 static void add_map(struct ferry_vidmm_update *operation, struct reached *now, uint64_t base, struct shadow *s)
 {
     unsigned pages = (unsigned)(s->size / PAGE_SIZE), offset = chaos_pick(pages);
-    unsigned n = 1 + chaos_pick(pages - offset), repeat = 0;
+    unsigned most = pages - offset < REACHED ? pages - offset : REACHED, n = 1 + chaos_pick(most), repeat = 0;
     unsigned at = chaos_pick(REACHED - n + 1);
+    // In pages of 64 KiB, where its place allows.
+    if (chaos.large && chaos_draw(2)) {
+        offset = offset / 16 * 16;
+        at = at / 16 * 16;
+    }
     bool read_only = false;
     if (chaos.more) {
         read_only = chaos_draw(5) == 0;

@@ -33,6 +33,7 @@ static struct {
     D3DKMT_HANDLE destroyed;
     unsigned gone; // devices, a bit each
     bool program_gone;
+    bool fills_locked;
     bool wrong; // content
     uint64_t wrong_at;
 } meanwhile;
@@ -103,6 +104,11 @@ static void fill(void)
         return;
     s->used[meanwhile.queue >= DEVICES] = meanwhile.fence;
     s->gpu_wrote = true;
+    // What a lock has discarded is written over; whether it has is known when the caller comes back.
+    meanwhile.fills_locked = s == chaos.locking;
+    if (meanwhile.fills_locked)
+        return;
+    s->gpu_wrote = true;
     for (uint64_t i = 0; i < s->size; i += 4)
         memcpy(s->bytes + i, &meanwhile.pattern, 4);
 }
@@ -145,7 +151,7 @@ static bool choose(void)
     meanwhile.shadow = s;
     meanwhile.pattern = chaos_draw(0x3FFFFFFF);
     meanwhile.result = FERRY_OK;
-    meanwhile.wrong = false;
+    meanwhile.wrong = meanwhile.fills_locked = false;
     meanwhile.fence = 0;
     if (meanwhile.what == POLLS)
         return true;
@@ -159,9 +165,23 @@ static bool choose(void)
         meanwhile.queue = chaos_draw(2 * DEVICES);
         return addresses_wanted() && (chaos.queues & 1u << meanwhile.queue) == 0;
     }
-    if (!s || s->engaged || s->rows_at)
+    // What a lock is to discard may have jobs, and be listed and not, while it waits.
+    bool locking = chaos.locking && chaos_draw(6);
+    if (locking)
+        meanwhile.shadow = s = chaos.locking;
+    if (!s || (s->engaged && !locking) || s->rows_at)
         return false;
     meanwhile.handle = s->handle;
+    if (locking) {
+        if (meanwhile.what != FILLS && meanwhile.what != LISTS && meanwhile.what != UNLISTS)
+            meanwhile.what = chaos_permanent(s) && chaos_draw(4) ? FILLS : chaos_draw(2) ? LISTS : UNLISTS;
+        meanwhile.queue = s->used[1] ? s->device + DEVICES : s->device;
+        if (meanwhile.what == LISTS)
+            return true;
+        bool good = s->count > 0 && (meanwhile.what == UNLISTS || (!s->aperture && !(s->used[0] && s->used[1])));
+        chaos.beside_locks += good;
+        return good;
+    }
     if (meanwhile.what == DESTROYS)
         return chaos_draw(4) == 0;
     meanwhile.queue = s->used[1] ? s->device + DEVICES : s->device;
@@ -179,8 +199,12 @@ static void in_the_middle(void *context)
 {
     struct ferry_vidmm *manager = chaos.world->manager;
     (void)context;
-    if (!meanwhile.armed || meanwhile.runs || !pthread_equal(pthread_self(), meanwhile.caller) || chaos_draw(2) ||
-        !choose())
+    bool now = meanwhile.armed || (chaos.locking && meanwhile.threads);
+    if (!now || meanwhile.runs || !pthread_equal(pthread_self(), meanwhile.caller) || chaos_draw(2) || !choose())
+        return;
+    // What ends something does so once in a step.
+    bool ends = meanwhile.what == DESTROYS || meanwhile.what == ENDS_DEVICE || meanwhile.what == ENDS_PROGRAM;
+    if (ends && !meanwhile.armed)
         return;
     meanwhile.armed = false;
     meanwhile.runs = true;
@@ -197,6 +221,7 @@ void chaos_meanwhile_before(void)
     for (unsigned i = 0; i < chaos.live; i++)
         chaos.all[i].engaged = false;
     chaos.queues = 0;
+    chaos.locking = NULL;
     chaos.world->knobs->before_turn = in_the_middle;
     meanwhile.armed = meanwhile.threads && chaos_draw(3) == 0;
     if (meanwhile.holds && chaos_draw(20) == 0) {
@@ -232,7 +257,7 @@ static bool is_fair(unsigned device)
     if (result == FERRY_ERROR_NO_VIDEO_MEMORY)
         return meanwhile.what == LISTS || meanwhile.what == FILLS || meanwhile.what == UNMAPS;
     if (result == FERRY_ERROR_LOCKED)
-        return meanwhile.what == DESTROYS && meanwhile.shadow->locked;
+        return (meanwhile.what == DESTROYS && meanwhile.shadow->locked) || meanwhile.shadow == chaos.locking;
     // Of what the caller is ending just now.
     if (result == FERRY_ERROR_HANDLE)
         return true;
@@ -281,11 +306,16 @@ static void join(unsigned device)
         fail_msg("FERRY_SEED=%llu step %u: meanwhile %d of device %u: byte %llu is wrong",
                  (unsigned long long)chaos.seed, chaos.step, (int)meanwhile.what, owner,
                  (unsigned long long)meanwhile.wrong_at);
+    for (uint64_t i = 0; meanwhile.fills_locked && chaos.lock_failed && i < meanwhile.shadow->size; i += 4)
+        memcpy(meanwhile.shadow->bytes + i, &meanwhile.pattern, 4);
     bool holds = meanwhile.what == LOOKS || meanwhile.what == WRITES;
     if (meanwhile.result == FERRY_OK && holds)
         unlock();
-    if (meanwhile.result == FERRY_OK && meanwhile.what == DESTROYS)
+    if (meanwhile.result == FERRY_OK && meanwhile.what == DESTROYS) {
         meanwhile.destroyed = meanwhile.handle;
+        // Whoever looks for more in this step does not find it.
+        meanwhile.shadow->count = 0;
+    }
     if (meanwhile.result == FERRY_OK && meanwhile.what == UNMAPS)
         memset(chaos.reached[meanwhile.queue], 0, sizeof(chaos.reached[0]));
 }

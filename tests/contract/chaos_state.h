@@ -67,7 +67,9 @@ extern struct chaos {
     struct reached reached[2 * DEVICES][REACHED];
     struct called called[DEVICES][CALLED];
     uint64_t random_more;
-    bool more, in_vain;
+    bool more, in_vain, large, lock_failed;
+    struct shadow *locking;                // what a lock that discards is about, as long as the call waits
+    unsigned wholes, beside_locks;         // jobs of several buffers; jobs of what a lock discards meanwhile
     unsigned queues;                       // that this step is about, a bit each
     D3DKMT_HANDLE other[DEVICES];          // another context of the device; 0 = none
     unsigned calls, meanwhile, died, vain; // mapped by calls; done meanwhile, devices and programs ended; in vain

@@ -72,22 +72,19 @@ static UINT lock_flags(void)
     return flags | (chaos_pick(6) == 0 ? D3DDDI_LOCK_DO_NOT_WAIT : 0);
 }
 
-static void lock(struct shadow *s)
+static void lock_with(struct shadow *s, UINT flags)
 {
-    if (s->rows_at && chaos_pick(3)) {
-        if (chaos_image_lock(s) && chaos_pick(2))
-            chaos_unlock(s);
-        return;
-    }
-    UINT flags = lock_flags();
     bool discards = (flags & D3DDDI_LOCK_DISCARD) != 0, reads = (flags & D3DDDI_LOCK_READ_ONLY) != 0;
     uint64_t pages = s->size / PAGE_SIZE;
     s->first = discards ? 0 : chaos_pick((uint32_t)pages);
     s->pages = discards ? pages : 1 + chaos_pick((uint32_t)(pages - s->first));
     void *address;
     s->engaged = true;
-    int result = chaos_joined(
-        ferry_vidmm_lock_pages(chaos.world->manager, s->handle, flags, s->first, s->pages, &address), s->device);
+    chaos.locking = discards ? s : NULL;
+    int result = ferry_vidmm_lock_pages(chaos.world->manager, s->handle, flags, s->first, s->pages, &address);
+    chaos.lock_failed = result != FERRY_OK;
+    result = chaos_joined(result, s->device);
+    chaos.locking = NULL;
     if ((result == FERRY_ERROR_BUSY && (flags & D3DDDI_LOCK_DO_NOT_WAIT) && !discards) || chaos_lost(s, result) ||
         chaos_no_memory(result))
         return;
@@ -103,6 +100,16 @@ static void lock(struct shadow *s)
         write_words(s, s->first * PAGE_SIZE, (s->first + s->pages) * PAGE_SIZE);
     if (chaos_pick(4))
         chaos_unlock(s);
+}
+
+static void lock(struct shadow *s)
+{
+    if (s->rows_at && chaos_pick(3)) {
+        if (chaos_image_lock(s) && chaos_pick(2))
+            chaos_unlock(s);
+        return;
+    }
+    lock_with(s, lock_flags());
 }
 
 // ---- Steps ----
@@ -121,12 +128,16 @@ static void create(void)
     struct shadow *s = &chaos.all[chaos.live];
     *s = (struct shadow){.flags = kinds[chaos_pick(7)], .aperture = chaos_pick(5) == 0, .device = chaos_pick(DEVICES)};
     s->size = PAGES(1 + chaos_pick(chaos_pick(4) == 0 ? 20 : 5));
+    if (chaos.large && chaos_draw(3) == 0)
+        s->size = PAGES(chaos_draw(2) ? 512 + chaos_draw(80) : 16 + chaos_draw(60));
     struct ferry_allocation_private wanted = world_private(s->size, s->flags);
     if (chaos.images && chaos_pick(3) == 0)
         chaos_image_create(s, &wanted);
     wanted.Aperture = s->aperture;
     wanted.RenamingLimit = chaos_pick(4);
     wanted.Alignment = chaos_pick(6) == 0 ? 4 * PAGE_SIZE : 0;
+    if (chaos.large && s->size >= PAGES(16) && chaos_draw(4))
+        wanted.Alignment = (s->size >= PAGES(512) ? 512 : 16) * PAGE_SIZE;
     struct ferry_vidmm_allocation_options options = {.fill_pattern = chaos_pick(2) ? chaos_pick(1u << 30) : 0};
     s->bytes = malloc(s->size);
     for (uint64_t i = 0; i < s->size; i += 4)
@@ -236,12 +247,41 @@ static bool waits_for_other(struct shadow *s, unsigned queue)
     return true;
 }
 
+// Other buffers of the job, before it: what they name is on the list of the same device, and what they fill nobody else
+// of this job names.
+#define MOST_BEFORE 3
+static unsigned buffers_before(const struct shadow *to, const struct shadow *from, unsigned queue,
+                               struct shadow *named[MOST_BEFORE], uint32_t patterns[MOST_BEFORE])
+{
+    unsigned count = 0, wanted = chaos.more && chaos_draw(3) == 0 ? 1 + chaos_draw(MOST_BEFORE) : 0;
+    for (unsigned i = 0; i < 10 && count < wanted; i++) {
+        struct shadow *s = &chaos.all[chaos_draw(chaos.live)];
+        if (s->device != to->device || s->count == 0 || s->locked || s == to || s == from ||
+            (s->aperture && !machine_fills_aperture) || s->rows_at)
+            continue;
+        for (unsigned k = 0; k < count && s; k++)
+            s = s == named[k] ? NULL : s;
+        if (!s)
+            continue;
+        s->engaged = true;
+        patterns[count] = chaos_draw(0x3FFFFFFF);
+        named[count++] = s;
+    }
+    for (unsigned i = 0; i < count; i++)
+        if (!waits_for_other(named[i], queue))
+            return 0;
+    return count;
+}
+
 // True when the job is in the line.
 bool chaos_submit(struct shadow *to, struct shadow *from, const struct machine_job *job,
                   const struct ferry_vidmm_reference *references, uint32_t count, bool locked, unsigned queue)
 {
-    struct ferry_vidmm_submission buffer = {job->commands, job->bytes,       references, count,
-                                            job->patches,  job->patch_count, NULL};
+    static struct machine_job jobs[MOST_BEFORE];
+    struct ferry_vidmm_submission buffers[MOST_BEFORE + 1];
+    struct ferry_vidmm_reference others[MOST_BEFORE];
+    struct shadow *named[MOST_BEFORE];
+    uint32_t patterns[MOST_BEFORE];
     D3DKMT_HANDLE context = queue < DEVICES ? chaos.devices[to->device].context : chaos.other[to->device];
     uint64_t fence;
     to->engaged = true;
@@ -249,7 +289,18 @@ bool chaos_submit(struct shadow *to, struct shadow *from, const struct machine_j
         from->engaged = true;
     if (!waits_for_other(to, queue) || !waits_for_other(from, queue))
         return false;
-    int result = chaos_joined(ferry_vidmm_submit(chaos.world->manager, context, &buffer, 1, &fence), to->device);
+    unsigned before = buffers_before(to, from, queue, named, patterns);
+    for (unsigned i = 0; i < before; i++) {
+        jobs[i] = (struct machine_job){0};
+        machine_job_fill(&jobs[i], 0, 0, (uint32_t)named[i]->size, patterns[i]);
+        others[i] = (struct ferry_vidmm_reference){named[i]->handle, true};
+        buffers[i] = (struct ferry_vidmm_submission){jobs[i].commands, jobs[i].bytes,       &others[i], 1,
+                                                     jobs[i].patches,  jobs[i].patch_count, NULL};
+    }
+    buffers[before] = (struct ferry_vidmm_submission){job->commands, job->bytes,       references, count,
+                                                      job->patches,  job->patch_count, NULL};
+    int result =
+        chaos_joined(ferry_vidmm_submit(chaos.world->manager, context, buffers, before + 1, &fence), to->device);
     if (chaos_no_memory(result))
         return false;
     if (locked)
@@ -259,6 +310,13 @@ bool chaos_submit(struct shadow *to, struct shadow *from, const struct machine_j
         return false;
     OKAY(result);
     chaos.jobs++;
+    chaos.wholes += before > 0;
+    for (unsigned i = 0; i < before; i++) {
+        named[i]->used[queue >= DEVICES] = fence;
+        named[i]->gpu_wrote = true;
+        for (uint64_t at = 0; at < named[i]->size; at += 4)
+            memcpy(named[i]->bytes + at, &patterns[i], 4);
+    }
     to->used[queue >= DEVICES] = fence;
     if (from)
         from->used[queue >= DEVICES] = fence;
@@ -318,10 +376,27 @@ static void keep_busy(struct shadow *s)
     }
 }
 
+// What a job may name beside the lock.
+static void discard_again_and_again(struct shadow *s)
+{
+    for (unsigned i = 0; i < 3 && s->count && !chaos_is_gone(s->device) && !s->locked; i++) {
+        keep_busy(s);
+        if (!chaos_is_gone(s->device))
+            lock_with(s, D3DDDI_LOCK_DISCARD);
+        if (s->locked)
+            chaos_unlock(s);
+    }
+}
+
 static void lock_or_unlock(struct shadow *s)
 {
-    if (chaos.discards && s->count && !s->locked && chaos_pick(2))
+    if (chaos.discards && s->count && !s->locked && chaos_pick(2)) {
         keep_busy(s);
+        if (chaos.more && chaos_permanent(s) && !s->aperture && chaos_draw(2))
+            discard_again_and_again(s);
+        if (chaos_is_gone(s->device))
+            return;
+    }
     if (s->linear && chaos_pick(2))
         chaos_image_touch(s);
     else if (s->locked)

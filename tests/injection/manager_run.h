@@ -16,6 +16,7 @@ struct variant {
     bool small_buffers;
     bool iommu; // driver model 2 in the IOMMU model, and a program of its own
     bool by_address;
+    bool host_tables; // page tables in system memory, whose pages may not be there either
 };
 
 struct run {

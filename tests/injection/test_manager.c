@@ -354,7 +354,7 @@ static const struct variant variants[] = {
     {.name = "at once"},
     {.name = "later", .delay = 1, .busy_times = 1},
     {.name = "in small pieces", .delay = 2, .sub_transfer_bytes = PAGE_SIZE, .small_buffers = true},
-    {.name = "behind an IOMMU", .delay = 1, .iommu = true}, // driver model 2
+    {.name = "behind an IOMMU", .delay = 1, .iommu = true, .host_tables = true}, // driver model 2
     {.name = "paged by addresses", .delay = 1, .iommu = true, .by_address = true},
 };
 #define VARIANTS (unsigned)(sizeof(variants) / sizeof(variants[0]))
@@ -374,6 +374,7 @@ static void run_once(unsigned variant, struct attempt *attempt)
                                       .model = run.variant->iommu ? 2 : 1,
                                       .iommu = run.variant->iommu,
                                       .by_address = run.variant->by_address,
+                                      .host_tables = run.variant->host_tables,
                                       .version = run.variant->iommu ? DXGKDDI_WDDMv3_2 : 0,
                                       .paging_buffer_bytes = small ? 2 * machine_least_page_bytes : 0,
                                       .seed = 3};
