@@ -167,7 +167,10 @@ void ferry_vm_segments_destroy(struct ferry_vm_memory *memory)
         ferry_vm_space_destroy(&memory->segments[i].space);
     memory->segment_count = 0;
     ferry_vm_table_pool_destroy(&memory->tables);
-    ferry_vm_pages_free(memory->core, memory->table_pages);
+    // No backing store of anything, so not counted as one.
+    const struct ferry_page_source *source = memory->core->platform.pages;
+    if (memory->table_pages)
+        source->free(source->context, memory->table_pages);
     memory->table_pages = NULL;
 }
 
