@@ -360,6 +360,27 @@ static void what_two_queues_map_alike_is_there_for_both(void **state)
     world_close(b.world);
 }
 
+// Several of its updates have mapped it, the newest at the lowest address: that is the one to wait for.
+static void what_several_updates_map_alike_is_there_for_both(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE wanted = content(b.world, 4, 3);
+    struct ferry_vidmm_update change[] = {mapping(b.x + PAGES(8), 4, wanted, 0), mapping(b.x, 4, wanted, 0)};
+    hold(&b);
+    update(b.world, b.slow, &change[0], 1);
+    finish(&b);
+    hold(&b);
+    update(b.world, b.slow, &change[1], 1);
+    turns(b.world, 20);
+    b.world->knobs->hold_turns = 40;
+    update(b.world, b.quick, change, 2);
+    uint64_t fence = copy(b.world, b.quick, (const D3DKMT_HANDLE[2]){b.other, wanted}, b.at_other, b.x + PAGES(2), 64);
+    assert_int_equal(ferry_vidmm_wait(b.world->manager, b.quick, fence), FERRY_OK);
+    assert_int_equal(word_of(b.world, b.other, 0), world_word(3, PAGES(2) / 4));
+    world_close(b.world);
+}
+
 // What is left of a mapping that an update has cut was not there for the job before it either, though the allocation
 // leaves meanwhile.
 static void what_is_left_of_a_mapping_is_not_there_before_its_update(void **state)
@@ -444,6 +465,7 @@ int main(void)
         cmocka_unit_test(the_place_of_what_an_update_maps_by_a_large_page_is_anothers),
         cmocka_unit_test(what_is_mapped_alike_behind_no_job_is_there_for_both),
         cmocka_unit_test(what_two_queues_map_alike_is_there_for_both),
+        cmocka_unit_test(what_several_updates_map_alike_is_there_for_both),
         cmocka_unit_test(what_a_job_elsewhere_waits_for_is_there_for_it),
         cmocka_unit_test(what_was_written_in_a_buffer_that_faulted_is_taken_away),
         cmocka_unit_test(a_table_is_anothers_when_nothing_leads_to_it),

@@ -29,6 +29,129 @@ static void what_two_updates_map_is_there_for_a_job_elsewhere(void **state)
     world_close(b.world);
 }
 
+// An allocation that was mapped at `at` leaves: what takes its entries away there, and so whatever is written there
+// behind that, waits for a job on node 2 that is held back.
+static void hold_what_goes(struct beside *b, D3DKMT_HANDLE last, uint64_t at)
+{
+    struct ferry_vidmm_update change = mapping(at, 4, last, 0);
+    D3DKMT_HANDLE room = world_create(b->world, PAGES(30), CPU);
+    update(b->world, b->slow, &change, 1);
+    turns(b->world, 20);
+    b->world->knobs->hold_node = 2;
+    world_gpu_name(b->world, b->quick, last, false);
+    assert_int_equal(world_evict(b->world, last), FERRY_OK);
+    assert_int_equal(world_resident(b->world, &room, 1), FERRY_PENDING);
+    assert_int_equal(world_place(b->world, last).segment, 0);
+}
+
+// One update maps it twice, and what it writes first is written long before the second: that is to be waited for, by
+// a job of another queue on its node.
+static void all_that_one_update_maps_is_there_for_a_job_elsewhere(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE wanted = content(b.world, 4, 3), last = content(b.world, 30, 5), beside = context_on(b.world, 1);
+    struct ferry_vidmm_update change[] = {mapping(b.x, 4, wanted, 0), mapping(b.x + PAGES(8), 4, wanted, 0)};
+    hold_what_goes(&b, last, change[1].address);
+    world_gpu_name(b.world, b.slow, b.result, false);
+    update(b.world, b.slow, change, 2);
+    uint64_t fence =
+        copy(b.world, beside, (const D3DKMT_HANDLE[2]){b.result, wanted}, b.at_result, b.x + PAGES(10), 64);
+    turns(b.world, 50);
+    assert_false(is_over(b.world, beside, fence));
+    b.world->knobs->hold_node = 0;
+    assert_int_equal(ferry_vidmm_wait(b.world->manager, beside, fence), FERRY_OK);
+    assert_int_equal(word_of(b.world, b.result, 0), world_word(3, PAGES(2) / 4));
+    world_close(b.world);
+}
+
+// What an update is to take away goes early when the allocation leaves, but not before a job that names it.
+static void what_goes_early_is_there_for_jobs_that_name_it(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE old = content(b.world, 30, 3), room = world_create(b.world, PAGES(30), CPU);
+    struct ferry_vidmm_update change = mapping(b.x, 4, old, 0);
+    update(b.world, b.slow, &change, 1);
+    turns(b.world, 20);
+    hold_copy(&b, old, b.x + PAGES(1));
+    world_gpu_name(b.world, b.slow, b.result, false);
+    change.kind = FERRY_VIDMM_UNMAP;
+    update(b.world, b.slow, &change, 1);
+    assert_int_equal(world_evict(b.world, old), FERRY_OK);
+    assert_int_equal(world_resident(b.world, &room, 1), FERRY_PENDING);
+    assert_int_equal(world_place(b.world, old).segment, 0);
+    turns(b.world, 50);
+    finish(&b);
+    assert_int_equal(word_of(b.world, b.result, 0), world_word(3, PAGES(1) / 4));
+    world_close(b.world);
+}
+
+// Whoever makes it resident waits for the addresses that it has been mapped at, too.
+static void what_is_mapped_is_there_for_who_waits_for_its_paging(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE wanted = content(b.world, 4, 3);
+    turns(b.world, 20);
+    b.world->knobs->hold_paging = true;
+    map(b.world, wanted, BASE + 0x120000, 4);
+    assert_int_equal(world_resident(b.world, &wanted, 1), FERRY_PENDING);
+    b.world->knobs->hold_paging = false;
+    turns(b.world, 20);
+    assert_int_equal(world_resident(b.world, &wanted, 1), FERRY_OK);
+    world_close(b.world);
+}
+
+// The jobs before two updates have one number, on two nodes: they are two updates all the same, of which the older one
+// is the last to be written.
+static void what_updates_of_two_nodes_map_is_there_for_a_job_elsewhere(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE wanted = content(b.world, 4, 3), beside = context_on(b.world, 1);
+    struct ferry_vidmm_update change[] = {mapping(b.x, 4, wanted, 0), mapping(b.x + PAGES(8), 4, wanted, 0)};
+    turns(b.world, 20);
+    hold(&b);
+    update(b.world, b.slow, &change[0], 1);
+    b.world->knobs->hold_paging = true;
+    uint64_t other = world_gpu_name(b.world, b.quick, b.other, false);
+    assert_int_equal(other, b.held);
+    update(b.world, b.quick, &change[1], 1);
+    assert_int_equal(ferry_vidmm_wait(b.world->manager, b.quick, other), FERRY_OK);
+    uint64_t fence = copy(b.world, beside, (const D3DKMT_HANDLE[2]){b.result, wanted}, b.at_result, b.x + PAGES(2), 64);
+    b.world->knobs->hold_paging = false;
+    turns(b.world, 50);
+    b.world->knobs->hold_node = 0;
+    assert_int_equal(ferry_vidmm_wait(b.world->manager, beside, fence), FERRY_OK);
+    assert_int_equal(word_of(b.world, b.result, 0), world_word(3, PAGES(2) / 4));
+    world_close(b.world);
+}
+
+// An update takes two allocations away, of which one is named by a job elsewhere: the next job of its queue finds
+// neither.
+static void all_that_one_update_unmaps_is_gone_for_the_next_job(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE named = content(b.world, 4, 3), other = content(b.world, 4, 4);
+    // The third stays, and with it the table.
+    struct ferry_vidmm_update change[] = {mapping(b.x, 4, named, 0), mapping(b.x + PAGES(8), 4, other, 0),
+                                          mapping(b.x + PAGES(16), 4, other, 0)};
+    update(b.world, b.slow, change, 3);
+    turns(b.world, 20);
+    b.world->knobs->hold_node = 2;
+    world_gpu_name(b.world, b.quick, named, false);
+    change[0].kind = change[1].kind = FERRY_VIDMM_UNMAP;
+    update(b.world, b.slow, change, 2);
+    uint64_t fence = world_gpu_name(b.world, b.slow, b.result, false);
+    turns(b.world, 50);
+    assert_false(is_over(b.world, b.slow, fence));
+    b.world->knobs->hold_node = 0;
+    assert_int_equal(ferry_vidmm_wait(b.world->manager, b.slow, fence), FERRY_OK);
+    world_close(b.world);
+}
+
 // What is unmapped is there for jobs that name it, also for one of another queue behind the update's last job on its
 // node.
 static void what_is_unmapped_is_there_for_who_names_it_on_the_same_node(void **state)
@@ -183,6 +306,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_two_updates_map_is_there_for_a_job_elsewhere),
+        cmocka_unit_test(all_that_one_update_maps_is_there_for_a_job_elsewhere),
+        cmocka_unit_test(what_updates_of_two_nodes_map_is_there_for_a_job_elsewhere),
+        cmocka_unit_test(all_that_one_update_unmaps_is_gone_for_the_next_job),
+        cmocka_unit_test(what_goes_early_is_there_for_jobs_that_name_it),
+        cmocka_unit_test(what_is_mapped_is_there_for_who_waits_for_its_paging),
         cmocka_unit_test(what_is_unmapped_is_there_for_who_names_it_on_the_same_node),
         cmocka_unit_test(what_is_mapped_is_pending_for_its_own_device),
         cmocka_unit_test(what_is_unmapped_by_a_call_is_there_for_jobs_that_name_it),
