@@ -54,6 +54,61 @@ static void in_system_memory_they_take_nothing_of_a_segment(void **state)
     }
 }
 
+// Each of them is read by its own bus address, to its last entry.
+static void each_of_them_is_read_where_it_is(void **state)
+{
+    (void)state;
+    struct world_options options = tables_in(true);
+    struct world *world = world_open(&options);
+    const struct ferry_vm_memory *memory = &world->manager->memory;
+    D3DKMT_HANDLE allocation = content(world, 4, 3);
+    DXGK_SEGMENTOFFSET root;
+    uint8_t entry[8];
+    map(world, allocation, (UINT64_C(1) << 48) - PAGES(4), 4);
+    turns(world, 20);
+    assert_int_equal(ferry_vidmm_root_virtual(world->manager, world->device, &root), FERRY_OK);
+    for (uint64_t index = 0; index < 512; index++) {
+        const uint8_t none[8] = {0};
+        assert_int_equal(ferry_vidmm_read_table(world->manager, root.SegmentOffset + 8 * index, entry), FERRY_OK);
+        assert_int_equal(memcmp(entry, none, sizeof(entry)) != 0, index == 511);
+    }
+    for (uint64_t page = 0; page < memory->tables.pages; page++) {
+        uint64_t at = ferry_vm_table_place(memory, page).SegmentOffset;
+        assert_int_equal(ferry_vidmm_read_table(world->manager, at + PAGE_SIZE - 8, entry), FERRY_OK);
+    }
+    world_close(world);
+}
+
+// As many as the largest memory segment asks for, and those that content is moved by besides.
+static void in_system_memory_there_are_as_many_as_in_the_largest_segment(void **state)
+{
+    (void)state;
+    struct world_options options = tables_in(true);
+    options.machine.hidden_bytes = machine_hidden_segment ? PAGES(1024) : 0;
+    struct world *world = world_open(&options);
+    assert_int_equal(world->manager->memory.tables.pages, machine_hidden_segment ? 1024 / 32 : 8);
+    world_close(world);
+    options.machine.by_address = true;
+    world = world_open(&options);
+    assert_int_equal(world->manager->memory.tables.pages, machine_hidden_segment ? 1024 / 32 + 4 : 8 + 4);
+    world_close(world);
+}
+
+// A limit is one of content: the tables are in what is behind it, as far as there is any.
+static void behind_a_limit_they_take_nothing_of_it(void **state)
+{
+    (void)state;
+    struct world_options options = tables_in(false);
+    options.manager.memory_limit_bytes = PAGES(40);
+    struct world *world = world_open(&options);
+    assert_int_equal(local_pages(world), 40);
+    world_close(world);
+    options.manager.memory_limit_bytes = PAGES(60);
+    world = world_open(&options);
+    assert_int_equal(local_pages(world), 64 - 8);
+    world_close(world);
+}
+
 // ---- What the miniport says ----
 
 static struct answer {
@@ -165,6 +220,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_system_memory_they_take_nothing_of_a_segment),
+        cmocka_unit_test(each_of_them_is_read_where_it_is),
+        cmocka_unit_test(in_system_memory_there_are_as_many_as_in_the_largest_segment),
+        cmocka_unit_test(behind_a_limit_they_take_nothing_of_it),
         cmocka_unit_test(only_what_can_be_done_is_begun),
         cmocka_unit_test(without_host_pages_it_does_not_begin),
         cmocka_unit_test(what_a_program_gives_up_is_not_anothers_before),
