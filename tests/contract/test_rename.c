@@ -298,6 +298,28 @@ static void R251_R252_R253_the_miniport_sees_one_allocation_at_several_places(vo
     world_close(world);
 }
 
+// NotWrittenTo is said of the allocation, whichever of its instances was the one when its residency began.
+static void R111_R237_not_written_to_is_said_of_each_instance(void **state)
+{
+    (void)state;
+    struct world *world = open_held(64);
+    D3DKMT_HANDLE a = create_limited(world, PAGES(2), PERMANENT, false, 2);
+    world_write(world, a, 1);
+    world_require(world, a);
+    hold(world);
+    uint64_t fence = world_gpu_name(world, world->context, a, false);
+    discard(world, a, 2);
+    let_go(world, fence);
+    assert_int_equal(world_place(world, a).instances, 2);
+    world_wait(world, world_gpu_fill(world, a, 0, 4, 0x600D));
+    D3DDDICB_EVICT arguments = {.NumAllocations = 1, .AllocationList = &a, .Flags.NotWrittenTo = 1};
+    assert_int_equal(ferry_vidmm_evict(world->manager, world->device, &arguments), FERRY_OK);
+    assert_false(world_place(world, a).dirty);
+    world_force_out(world, a);
+    world_check(world, a, 2);
+    world_close(world);
+}
+
 static void R238_discard_is_ignored_for_primary_shared_and_pinned(void **state)
 {
     (void)state;
@@ -380,6 +402,7 @@ int main(void)
         cmocka_unit_test(R248_R249_the_list_is_never_longer_than_its_limit),
         cmocka_unit_test(R250_without_a_limit_it_grows_with_what_is_in_flight),
         cmocka_unit_test(R251_R252_R253_the_miniport_sees_one_allocation_at_several_places),
+        cmocka_unit_test(R111_R237_not_written_to_is_said_of_each_instance),
         cmocka_unit_test(R238_discard_is_ignored_for_primary_shared_and_pinned),
         cmocka_unit_test(R239_the_callers_own_memory_has_one_address_and_is_waited_for),
         cmocka_unit_test(R240_lock_flags_that_are_not_there_are_refused),

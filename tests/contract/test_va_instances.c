@@ -163,6 +163,84 @@ static void what_shows_an_instance_is_queued_for_that_one(void **state)
     world_close(r.world);
 }
 
+// Another instance is mapped where whoever mapped the first one may look for it: not below it.
+static void an_instance_is_mapped_behind_the_one_before(void **state)
+{
+    (void)state;
+    struct renamed r = begin_renamed();
+    uint64_t own = 0;
+    struct ferry_vidmm_virtual range = {
+        .size = sizeof(range), .address = MAPPED, .bytes = PAGES(4), .each_instance = true};
+    assert_int_equal(ferry_vidmm_map_virtual(r.world->manager, r.world->device, r.allocation, 0, false, &range),
+                     FERRY_OK);
+    hold(r.world);
+    uint64_t fence = world_gpu_name(r.world, r.world->context, r.allocation, false);
+    discard(r.world, r.allocation, 2);
+    let_go(r.world, fence);
+    assert_int_equal(world_place(r.world, r.allocation).instances, 2);
+    assert_int_equal(ferry_vidmm_own_address(r.world->manager, r.allocation, &own), FERRY_OK);
+    assert_in_range(own, MAPPED + PAGES(4), UINT64_MAX);
+    world_close(r.world);
+}
+
+// Without page tables for its addresses there is no other instance, and of what was made for it nothing is left.
+static void what_no_addresses_are_left_for_has_no_other_instance(void **state)
+{
+    (void)state;
+    struct renamed r = begin_renamed();
+    struct ferry_vidmm_virtual range = {
+        .size = sizeof(range), .address = MAPPED, .bytes = PAGES(4), .each_instance = true};
+    D3DKMT_HANDLE many = content(r.world, 8, 3);
+    assert_int_equal(ferry_vidmm_map_virtual(r.world->manager, r.world->device, r.allocation, 0, false, &range),
+                     FERRY_OK);
+    // Its own table is full, and no other one is left.
+    for (uint64_t page = 4; page < 512; page += 4)
+        map(r.world, many, MAPPED + PAGES(page), 4);
+    int result = FERRY_OK;
+    for (uint64_t i = 1; result == FERRY_OK; i++) {
+        struct ferry_vidmm_virtual other = {
+            .size = sizeof(other), .address = MAPPED - i * UINT64_C(0x200000), .bytes = PAGES(1)};
+        result = ferry_vidmm_map_virtual(r.world->manager, r.world->device, many, 0, false, &other);
+    }
+    assert_int_equal(result, FERRY_ERROR_NO_VIDEO_MEMORY);
+    hold(r.world);
+    world_gpu_name(r.world, r.world->context, r.allocation, false);
+    r.world->knobs->delay = 1;
+    r.world->knobs->hold_turns = 3;
+    discard(r.world, r.allocation, 2);
+    assert_int_equal(world_place(r.world, r.allocation).instances, 1);
+    // All host pages are given back.
+    world_close(r.world);
+}
+
+// What an update has yet to take from one instance is none of another's.
+static void another_instance_has_no_updates_of_the_one_before(void **state)
+{
+    (void)state;
+    struct renamed r = begin_renamed();
+    assert_int_equal(try_update(&r), FERRY_OK);
+    turns(r.world, 20);
+    r.world->knobs->delay = 1;
+    hold(r.world);
+    uint64_t fence = world_gpu_name(r.world, r.world->context, r.allocation, false);
+    struct ferry_vidmm_update operation = mapping(r.reserved, 4, r.allocation, 0);
+    operation.kind = FERRY_VIDMM_UNMAP;
+    update(r.world, r.world->context, &operation, 1);
+    const struct ferry_vm_allocation *before =
+        ferry_vm_handle_find(&r.world->manager->core.handles, FERRY_VM_ALLOCATION, r.allocation);
+    assert_int_not_equal(before->subject.first_update, 0);
+    discard(r.world, r.allocation, 2);
+    const struct ferry_vm_allocation *now =
+        ferry_vm_handle_find(&r.world->manager->core.handles, FERRY_VM_ALLOCATION, r.allocation);
+    assert_ptr_not_equal(now, before);
+    assert_int_equal(now->subject.first_update, 0);
+    let_go(r.world, fence);
+    turns(r.world, 20);
+    assert_int_equal(before->subject.first_update, 0);
+    world_check(r.world, r.allocation, 2);
+    world_close(r.world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +248,9 @@ int main(void)
         cmocka_unit_test(what_no_other_instance_could_be_made_of_is_mapped),
         cmocka_unit_test(an_address_for_each_instance_is_of_all_of_it_and_one),
         cmocka_unit_test(what_shows_an_instance_is_queued_for_that_one),
+        cmocka_unit_test(an_instance_is_mapped_behind_the_one_before),
+        cmocka_unit_test(what_no_addresses_are_left_for_has_no_other_instance),
+        cmocka_unit_test(another_instance_has_no_updates_of_the_one_before),
     };
     return WORLD_RUN(tests);
 }
