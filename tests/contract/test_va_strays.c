@@ -97,12 +97,35 @@ static void what_is_freed_is_not_found_by_jobs_behind_it(void **state)
     close_strayed(s.world);
 }
 
+// What goes of a mapping begins in one large page and ends in the next: nothing of it is found in either, and what is
+// left on both sides is.
+static void what_goes_of_two_large_pages_is_not_found(void **state)
+{
+    (void)state;
+    struct strays s = begin_strays(2300);
+    content(s.world, 508, 2);
+    D3DKMT_HANDLE wanted = content(s.world, 1024, 3);
+    assert_int_equal(world_place(s.world, wanted).offset % PAGES(512), 0);
+    const uint64_t at = reserve(s.world, BASE + 0x400000, 1024);
+    struct ferry_vidmm_update change = mapping(at, 1024, wanted, 0);
+    update(s.world, s.context, &change, 1);
+    assert_int_equal(found(&s, wanted, at + PAGES(700)), world_word(3, PAGES(700) / 4));
+    change = (struct ferry_vidmm_update){.kind = FERRY_VIDMM_UNMAP, .address = at + PAGES(300), .bytes = PAGES(500)};
+    update(s.world, s.context, &change, 1);
+    for (uint64_t page = 300; page < 800; page += 71)
+        finds_nothing(&s, at + PAGES(page));
+    assert_int_equal(found(&s, wanted, at + PAGES(299)), world_word(3, PAGES(299) / 4));
+    assert_int_equal(found(&s, wanted, at + PAGES(800)), world_word(3, PAGES(800) / 4));
+    close_strayed(s.world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_large_page_comes_where_a_job_has_found_nothing),
         cmocka_unit_test(a_table_that_a_job_has_been_led_to_becomes_anothers),
         cmocka_unit_test(what_is_freed_is_not_found_by_jobs_behind_it),
+        cmocka_unit_test(what_goes_of_two_large_pages_is_not_found),
     };
     return WORLD_RUN(tests);
 }

@@ -91,6 +91,26 @@ static void a_place_across_a_border_is_no_reason_to_refuse(void **state)
 }
 
 // 2 MiB that have a table have no room for another 2 MiB.
+// What has just been unmapped there is not at once another's, nor what was reserved.
+static void an_address_is_not_taken_again_at_once(void **state)
+{
+    const struct ferry_vm_where anywhere = {UINT64_MAX, 0, 0, 1};
+    uint64_t first, again, bytes;
+
+    (void)state;
+    begin(8);
+    assert_int_equal(map(UINT64_MAX, 0, 0, 3, &first, &bytes), FERRY_OK);
+    unmap_at(first);
+    assert_int_equal(map(UINT64_MAX, 0, 0, 3, &again, &bytes), FERRY_OK);
+    assert_true(again >= first + 3);
+    assert_int_equal(ferry_vm_address_reserve(&space, &anywhere, 16, &first), FERRY_OK);
+    assert_true(first >= again + 3);
+    assert_int_equal(ferry_vm_address_release(&space, first, 16), FERRY_OK);
+    assert_int_equal(map(UINT64_MAX, 0, 0, 3, &again, &bytes), FERRY_OK);
+    assert_true(again >= first + 16);
+    end();
+}
+
 static void smaller_pages_are_no_reason_to_refuse(void **state)
 {
     uint64_t first, bytes;
@@ -349,6 +369,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_place_across_a_border_is_no_reason_to_refuse),
+        cmocka_unit_test(an_address_is_not_taken_again_at_once),
         cmocka_unit_test(smaller_pages_are_no_reason_to_refuse),
         cmocka_unit_test(every_place_is_tried),
         cmocka_unit_test(narrow_bounds_are_no_reason_to_refuse),
