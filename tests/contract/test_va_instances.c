@@ -241,6 +241,33 @@ static void another_instance_has_no_updates_of_the_one_before(void **state)
     world_close(r.world);
 }
 
+// The one before goes for want of room, and what an update takes away of it waits for its job still: that is nobody's
+// then.
+static void what_an_update_takes_from_an_instance_outlives_it(void **state)
+{
+    (void)state;
+    struct renamed r = begin_renamed();
+    assert_int_equal(try_update(&r), FERRY_OK);
+    turns(r.world, 20);
+    r.world->knobs->delay = 1;
+    hold(r.world);
+    uint64_t fence = world_gpu_name(r.world, r.world->context, r.allocation, false);
+    struct ferry_vidmm_update operation = mapping(r.reserved, 4, r.allocation, 0);
+    operation.kind = FERRY_VIDMM_UNMAP;
+    update(r.world, r.world->context, &operation, 1);
+    discard(r.world, r.allocation, 2);
+    world_require(r.world, r.allocation);
+    assert_int_equal(world_place(r.world, r.allocation).instances, 2);
+    D3DKMT_HANDLE room = world_create(r.world, PAGES(52), CPU);
+    assert_int_equal(world_resident(r.world, &room, 1), FERRY_PENDING);
+    assert_int_equal(world_place(r.world, r.allocation).instances, 1);
+    assert_false(is_over(r.world, r.world->context, fence));
+    let_go(r.world, fence);
+    turns(r.world, 20);
+    world_check(r.world, r.allocation, 2);
+    world_close(r.world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +278,7 @@ int main(void)
         cmocka_unit_test(an_instance_is_mapped_behind_the_one_before),
         cmocka_unit_test(what_no_addresses_are_left_for_has_no_other_instance),
         cmocka_unit_test(another_instance_has_no_updates_of_the_one_before),
+        cmocka_unit_test(what_an_update_takes_from_an_instance_outlives_it),
     };
     return WORLD_RUN(tests);
 }
