@@ -268,6 +268,45 @@ static void what_an_update_takes_from_an_instance_outlives_it(void **state)
     world_close(r.world);
 }
 
+// A job that was recorded with the address of one instance is for that one alone: whichever comes after it, above it or
+// below it.
+static void a_job_for_another_instance_is_not_taken(void **state)
+{
+    (void)state;
+    struct renamed r = begin_renamed();
+    uint64_t fence, addresses[2];
+    struct ferry_vidmm_virtual range = {
+        .size = sizeof(range), .address = MAPPED, .bytes = PAGES(4), .each_instance = true};
+    struct machine_job job = {.bytes = 0};
+    const struct ferry_vidmm_reference reference = {r.allocation, false};
+    struct ferry_vidmm_submission submission = {job.commands, 0, &reference, 1, NULL, 0, NULL};
+    assert_int_equal(ferry_vidmm_map_virtual(r.world->manager, r.world->device, r.allocation, 0, false, &range),
+                     FERRY_OK);
+    machine_job_copy(&job, 0, 0, 0, PAGES(1), 64);
+    submission.bytes = job.bytes;
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t *now = &addresses[i % 2], *before = &addresses[(i + 1) % 2];
+        assert_int_equal(ferry_vidmm_own_address(r.world->manager, r.allocation, now), FERRY_OK);
+        world_require(r.world, r.allocation);
+        for (unsigned patch = 0; patch < job.patch_count; patch++)
+            machine_job_by_address(job.commands, &job.patches[patch], *now + PAGES(patch));
+        if (i > 0) {
+            assert_true(i == 1 ? *before < *now : *before > *now);
+            submission.addresses = before;
+            assert_int_equal(ferry_vidmm_submit(r.world->manager, r.world->context, &submission, 1, &fence),
+                             FERRY_VIDMM_RENAMED);
+        }
+        hold(r.world);
+        submission.addresses = now;
+        assert_int_equal(ferry_vidmm_submit(r.world->manager, r.world->context, &submission, 1, &fence), FERRY_OK);
+        discard(r.world, r.allocation, i);
+        assert_int_equal(world_place(r.world, r.allocation).instances, 2);
+        let_go(r.world, fence);
+        assert_int_equal(world_evict(r.world, r.allocation), FERRY_OK);
+    }
+    world_close(r.world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +317,7 @@ int main(void)
         cmocka_unit_test(an_instance_is_mapped_behind_the_one_before),
         cmocka_unit_test(what_no_addresses_are_left_for_has_no_other_instance),
         cmocka_unit_test(another_instance_has_no_updates_of_the_one_before),
+        cmocka_unit_test(a_job_for_another_instance_is_not_taken),
         cmocka_unit_test(what_an_update_takes_from_an_instance_outlives_it),
     };
     return WORLD_RUN(tests);
