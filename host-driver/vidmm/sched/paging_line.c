@@ -187,11 +187,8 @@ static void spans(struct ferry_vm_operation *operation)
         operation->first_address = a->FlushTlb.StartVirtualAddress;
         operation->end_address = a->FlushTlb.EndVirtualAddress != 0 ? a->FlushTlb.EndVirtualAddress : UINT64_MAX;
         break;
-    case DXGK_OPERATION_NOTIFY_ALLOC:
-        operation->first_address = a->NotifyAllocation.GpuVirtualAddressAtOffset;
-        operation->end_address = operation->first_address + a->NotifyAllocation.SizeInBytes;
-        break;
-    // Of the physical accesses only the moment counts, not what they touch: their allocation orders them.
+    // Of the physical accesses and of notices only the moment counts, not what they touch: their allocation orders
+    // them.
     default: break;
     }
 }
