@@ -74,8 +74,10 @@ static void million(const char *name, uint64_t pages, uint64_t stride)
     double bytes = (double)space.tables * 4096 / (double)MILLION;
     row(text, pages == 1 ? bytes : bytes * 256, pages == 1 ? "bytes a page" : "bytes a MB");
     for (uint64_t i = 0; i < MILLION / pages; i++) {
+        struct ferry_vm_shrinking from = {0};
+
         ferry_vm_address_unmap(&space, ferry_vm_address_find(&space, i * stride));
-        while ((table = ferry_vm_address_shrink(&space, i * stride, pages)))
+        while ((table = ferry_vm_address_shrink(&space, i * stride, pages, &from)))
             ferry_vm_table_free(&space, table);
     }
     snprintf(text, sizeof text, "unmap/%s", name);
@@ -95,6 +97,7 @@ static double updates(struct ferry_vm_address_space *space, enum ferry_va_operat
     for (uint64_t i = 0; i < MILLION / pages; i++) {
         struct ferry_vm_batch batch;
         struct ferry_vm_part part = {.first = first + i * stride, .pages = pages, .owner = &owner};
+        struct ferry_vm_shrinking from = {0};
         uint64_t missing;
 
         ferry_vm_batch_begin(&batch, space);
@@ -108,7 +111,7 @@ static double updates(struct ferry_vm_address_space *space, enum ferry_va_operat
         ferry_vm_batch_commit(&batch);
         while (ferry_vm_address_fresh(space))
             ;
-        while (kind == FERRY_VA_UNMAP && (table = ferry_vm_address_shrink(space, part.first, pages)))
+        while (kind == FERRY_VA_UNMAP && (table = ferry_vm_address_shrink(space, part.first, pages, &from)))
             ferry_vm_table_free(space, table);
         ferry_vm_batch_end(&batch);
     }

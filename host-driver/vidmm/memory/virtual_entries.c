@@ -172,7 +172,8 @@ void ferry_vm_virtual_end_tables(struct ferry_vm_memory *memory, struct ferry_vm
                                  uint64_t pages)
 {
     struct ferry_vm_address_space *addresses = &ferry_vm_virtual_of(allocation)->addresses;
-    for (struct ferry_vm_table *table; (table = ferry_vm_address_shrink(addresses, first, pages));) {
+    struct ferry_vm_shrinking from = {0};
+    for (struct ferry_vm_table *table; (table = ferry_vm_address_shrink(addresses, first, pages, &from));) {
         struct ferry_vm_piece above = entry_above(table);
         struct ferry_vm_span reads = span_of(memory, table);
         uint64_t under = UINT64_C(1) << (9 * (table->level + 1));

@@ -143,9 +143,16 @@ void ferry_vm_address_piece(const struct ferry_vm_address_space *space, uint64_t
 /// At most so many pieces has a mapping of so many pages.
 size_t ferry_vm_address_most_pieces(uint64_t pages);
 
+// How far a look for tables that go has come; zeroed at first. None is looked at twice, however many go.
+struct ferry_vm_shrinking {
+    unsigned level;
+    uint64_t next; // of that level
+};
 /// A table under which nothing is mapped, out of the space and still of the pool (ferry_vm_table_free); children come
-/// before their parents. NULL when there is none among those of these addresses. The root stays.
-struct ferry_vm_table *ferry_vm_address_shrink(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages);
+/// before their parents. NULL when there is none among those of these addresses; nothing else changes before. The root
+/// stays.
+struct ferry_vm_table *ferry_vm_address_shrink(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages,
+                                               struct ferry_vm_shrinking *from);
 /// The root, under which there is nothing any more: no longer the space's, and still of the pool. Returns its page.
 uint64_t ferry_vm_address_take_root(struct ferry_vm_address_space *space);
 void ferry_vm_table_free(struct ferry_vm_address_space *space, struct ferry_vm_table *table);

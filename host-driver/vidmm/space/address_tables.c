@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "vidmm/base/least.h"
 #include "vidmm/space/address_internal.h"
 
 static uint64_t pages_under(unsigned level)
@@ -161,26 +162,22 @@ struct ferry_vm_table *ferry_vm_address_fresh(struct ferry_vm_address_space *spa
     return table;
 }
 
-struct ferry_vm_table *ferry_vm_address_shrink(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages)
+struct ferry_vm_table *ferry_vm_address_shrink(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages,
+                                               struct ferry_vm_shrinking *from)
 {
     assert(!space->fresh);
-    for (unsigned level = 0; level < FERRY_VM_TABLE_LEVELS - 1; level++) {
-        uint64_t last = (first + pages - 1) / pages_under(level);
+    for (; from->level < FERRY_VM_TABLE_LEVELS - 1; from->level++, from->next = 0) {
+        uint64_t under = pages_under(from->level), last = (first + pages - 1) / under;
 
-        for (uint64_t n = first / pages_under(level); n <= last; n++) {
-            struct ferry_vm_table *table = ferry_vm_address_table(space, n * pages_under(level), level);
+        for (uint64_t n = ferry_vm_most(first / under, from->next); n <= last; n++) {
+            struct ferry_vm_table *table = ferry_vm_address_table(space, n * under, from->level);
 
-            // Those that have gone already are not looked through again for each that goes.
-            if (!table) {
-                const struct ferry_vm_table *above = ferry_vm_address_table(space, n * pages_under(level), level + 1);
-
-                n |= !above || above->used == 0 ? FERRY_VM_TABLE_ENTRIES - 1 : 0;
-            }
             if (!table || table->used > 0)
                 continue;
             table->parent->children[index_at(table->parent, table->first)] = NULL;
             table->parent->used--;
             space->tables--;
+            from->next = n + 1;
             return table;
         }
     }

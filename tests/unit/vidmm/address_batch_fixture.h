@@ -50,9 +50,10 @@ static void take_note(void)
 
 static void shrink(uint64_t first, uint64_t pages)
 {
+    struct ferry_vm_shrinking from = {0};
     struct ferry_vm_table *table;
 
-    while ((table = ferry_vm_address_shrink(&space, first, pages)))
+    while ((table = ferry_vm_address_shrink(&space, first, pages, &from)))
         ferry_vm_table_free(&space, table);
 }
 

@@ -58,9 +58,10 @@ static void unmap_at(uint64_t base)
 {
     struct ferry_vm_range *range = ferry_vm_address_find(&space, base);
     uint64_t pages = range->pages;
+    struct ferry_vm_shrinking from = {0};
 
     ferry_vm_address_unmap(&space, range);
-    for (struct ferry_vm_table *table; (table = ferry_vm_address_shrink(&space, base, pages));)
+    for (struct ferry_vm_table *table; (table = ferry_vm_address_shrink(&space, base, pages, &from));)
         ferry_vm_table_free(&space, table);
 }
 
