@@ -38,7 +38,7 @@ $(filter-out $(CHAOS_PROGRAMS),$(SUITE_PROGRAMS)): $(BUILD)/tests/contract_%: $(
 
 # This one counts what ranges are looked at.
 $(addprefix $(BUILD)/tests/contract_,va_many va_many_kmd): CROWD_WAITS += \
-	-Wl,--wrap=ferry_vm_address_most_pieces -Wl,--wrap=ferry_vm_address_find
+	-Wl,--wrap=ferry_vm_address_most_pieces -Wl,--wrap=ferry_vm_address_find -Wl,--wrap=ferry_vm_batch_removed
 
 # A neighbour comes in between the turns of whoever waits.
 $(addprefix $(BUILD)/tests/contract_,linear_waits linear_waits_kmd): CROWD_WAITS += -Wl,--wrap=ferry_vm_block

@@ -172,6 +172,53 @@ static void a_place_is_found_without_a_look_at_each_mapping(void **state)
     assert_true(many < 1.5 * few);
 }
 
+// And for what goes of a range this is asked.
+bool __real_ferry_vm_batch_removed(const struct ferry_vm_batch *batch, const struct ferry_vm_range *range,
+                                   struct ferry_vm_removed *removed);
+bool __wrap_ferry_vm_batch_removed(const struct ferry_vm_batch *batch, const struct ferry_vm_range *range,
+                                   struct ferry_vm_removed *removed);
+static uint64_t removals;
+
+bool __wrap_ferry_vm_batch_removed(const struct ferry_vm_batch *batch, const struct ferry_vm_range *range,
+                                   struct ferry_vm_removed *removed)
+{
+    removals++;
+    return __real_ferry_vm_batch_removed(batch, range, removed);
+}
+
+// Looks at holes for each of so many that one batch makes in one mapping, a page in each group of 64 KiB.
+static double of_holes(unsigned count)
+{
+    struct world *world = begin(16 * count + 1024, 0);
+    D3DKMT_HANDLE context = context_on(world, 1), allocation = content(world, 16 * count, 1);
+    uint64_t place = world_place(world, allocation).offset;
+    // So that there are groups, and no large pages.
+    uint64_t at = reserve(world, BASE + 0x400000, 16 * count + 1024) + place % PAGES(512) + PAGES(16);
+    struct ferry_vidmm_update change = mapping(at, 16 * count, allocation, 0);
+    struct ferry_vidmm_update *holes = calloc(count, sizeof(*holes));
+    assert_non_null(holes);
+    spy.keep = false;
+    update(world, context, &change, 1);
+    turns(world, 4);
+    for (unsigned i = 0; i < count; i++)
+        holes[i] = (struct ferry_vidmm_update){
+            .kind = FERRY_VIDMM_UNMAP, .address = at + PAGES(16 * i + 3), .bytes = PAGES(1)};
+    removals = 0;
+    update(world, context, holes, count);
+    double each = (double)removals / count;
+    free(holes);
+    world_close(world);
+    return each;
+}
+
+static void a_hole_more_costs_the_same_however_many_there_are(void **state)
+{
+    (void)state;
+    double few = of_holes(64), many = of_holes(512);
+    printf("%.1f looks for each of 64 holes, %.1f of 512\n", few, many);
+    assert_true(many < 1.5 * few);
+}
+
 // ---- Who looks at what ----
 
 static struct ferry_vm_allocation *found(struct world *world, D3DKMT_HANDLE handle)
@@ -360,6 +407,7 @@ int main(void)
         cmocka_unit_test(what_waits_costs_what_leaves_nothing),
         cmocka_unit_test(one_mapping_costs_the_same_however_many_there_are),
         cmocka_unit_test(a_place_is_found_without_a_look_at_each_mapping),
+        cmocka_unit_test(a_hole_more_costs_the_same_however_many_there_are),
         cmocka_unit_test(the_address_of_each_instance_is_found_at_once),
         cmocka_unit_test(a_job_looks_at_those_mappings_only_that_wait),
         cmocka_unit_test(what_is_kept_of_all_mappings_is_their_sum),

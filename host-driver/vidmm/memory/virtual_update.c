@@ -46,15 +46,15 @@ static void keep(const struct cut *cut, uint64_t first, uint64_t end)
     }
 }
 
-// Smaller pages for whatever is left in the zone.
-static void keep_rest(const struct cut *cut, const struct zone *zone)
+// Smaller pages for whatever is left in the zone. The hole is the first one that reaches into it: those before it are
+// not looked at again for each zone.
+static void keep_rest(const struct cut *cut, const struct zone *zone, struct ferry_vm_removed hole)
 {
-    struct ferry_vm_removed removed = {0};
     uint64_t at = zone->first;
-    while (ferry_vm_batch_removed(&cut->update->batch, cut->range, &removed) && removed.first < zone->end) {
-        keep(cut, at, removed.first > at ? removed.first : at);
-        at = removed.first + removed.pages > at ? removed.first + removed.pages : at;
-    }
+    do {
+        keep(cut, at, hole.first > at ? hole.first : at);
+        at = hole.first + hole.pages > at ? hole.first + hole.pages : at;
+    } while (ferry_vm_batch_removed(&cut->update->batch, cut->range, &hole) && hole.first < zone->end);
     keep(cut, at, zone->end);
 }
 
@@ -126,7 +126,7 @@ static void take_off(struct ferry_vm_memory *memory, const struct ferry_vm_updat
             struct zone zone = zone_at(&cut, edges[i]);
             if (zone.end <= kept)
                 continue;
-            keep_rest(&cut, &zone);
+            keep_rest(&cut, &zone, removed);
             kept = zone.end;
             first = zone.first < first ? zone.first : first;
             end = zone.end > end ? zone.end : end;
