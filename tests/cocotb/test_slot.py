@@ -227,7 +227,7 @@ async def a_function_reset_reaches_it(dut):
 @cocotb.test(timeout_time=6, timeout_unit="ms")
 async def the_link_is_lost_under_traffic_and_comes_again(dut):
     machine, unfinished = await start(dut, False, 1), 0
-    for _ in range(2):
+    for _ in range(3):
         expected = order_both_ways(machine)
         await machine.ring()
         await Timer(random.randrange(3000, 12000), "ns")

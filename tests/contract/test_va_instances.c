@@ -213,19 +213,27 @@ static void what_no_addresses_are_left_for_has_no_other_instance(void **state)
     world_close(r.world);
 }
 
+// An update has mapped it, a job that names it is held, and another update takes it away behind that job. The job's
+// fence.
+static uint64_t goes_behind_a_job(struct renamed *r)
+{
+    assert_int_equal(try_update(r), FERRY_OK);
+    turns(r->world, 20);
+    r->world->knobs->delay = 1;
+    hold(r->world);
+    uint64_t fence = world_gpu_name(r->world, r->world->context, r->allocation, false);
+    struct ferry_vidmm_update operation = mapping(r->reserved, 4, r->allocation, 0);
+    operation.kind = FERRY_VIDMM_UNMAP;
+    update(r->world, r->world->context, &operation, 1);
+    return fence;
+}
+
 // What an update has yet to take from one instance is none of another's.
 static void another_instance_has_no_updates_of_the_one_before(void **state)
 {
     (void)state;
     struct renamed r = begin_renamed();
-    assert_int_equal(try_update(&r), FERRY_OK);
-    turns(r.world, 20);
-    r.world->knobs->delay = 1;
-    hold(r.world);
-    uint64_t fence = world_gpu_name(r.world, r.world->context, r.allocation, false);
-    struct ferry_vidmm_update operation = mapping(r.reserved, 4, r.allocation, 0);
-    operation.kind = FERRY_VIDMM_UNMAP;
-    update(r.world, r.world->context, &operation, 1);
+    uint64_t fence = goes_behind_a_job(&r);
     const struct ferry_vm_allocation *before =
         ferry_vm_handle_find(&r.world->manager->core.handles, FERRY_VM_ALLOCATION, r.allocation);
     assert_int_not_equal(before->subject.first_update, 0);
@@ -247,14 +255,7 @@ static void what_an_update_takes_from_an_instance_outlives_it(void **state)
 {
     (void)state;
     struct renamed r = begin_renamed();
-    assert_int_equal(try_update(&r), FERRY_OK);
-    turns(r.world, 20);
-    r.world->knobs->delay = 1;
-    hold(r.world);
-    uint64_t fence = world_gpu_name(r.world, r.world->context, r.allocation, false);
-    struct ferry_vidmm_update operation = mapping(r.reserved, 4, r.allocation, 0);
-    operation.kind = FERRY_VIDMM_UNMAP;
-    update(r.world, r.world->context, &operation, 1);
+    uint64_t fence = goes_behind_a_job(&r);
     discard(r.world, r.allocation, 2);
     world_require(r.world, r.allocation);
     assert_int_equal(world_place(r.world, r.allocation).instances, 2);
