@@ -209,7 +209,8 @@ struct ferry_vidmm_virtual {
     uint64_t bytes;
     uint64_t table_bytes; // out, of map: with NO_VIDEO_MEMORY the bytes of page tables that are missing
     // in, of map: it is the allocation's own range, of all of it, to be written; each instance that locks with Discard
-    // make has one besides, anywhere behind it. What is mapped in any other way is not renamed.
+    // make has one besides, anywhere behind it. What is mapped in any other way is not renamed. Never in a reservation:
+    // whatever an update maps there stays what it leads to.
     bool each_instance;
 };
 /// Take addresses: 64 KiB and multiples. Errors: ARGUMENT (not aligned, beyond 48 bits), BUSY (not all are free),
@@ -218,7 +219,7 @@ int ferry_vidmm_reserve_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE devic
 /// Map them, free ones or reserved ones, to bytes of an allocation from offset on: pages. Nothing of it waits, and a
 /// job that names the allocation finds it mapped. Errors: those of reserve(), FOREIGN, RANGE (not all in the
 /// allocation), BUSY (also of an allocation with several instances), UNSUPPORTED (also of one that is never in video
-/// memory), ARGUMENT (each_instance of a part of it, read only, or a second time).
+/// memory), ARGUMENT (each_instance of a part of it, read only, a second time, or among reserved addresses).
 int ferry_vidmm_map_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE allocation,
                             uint64_t offset, bool read_only, struct ferry_vidmm_virtual *range);
 /// What is mapped or reserved there, as a whole; free for the next call. Jobs queued before still find their

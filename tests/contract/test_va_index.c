@@ -66,13 +66,15 @@ static void map_some(struct space *s)
         range.most = range.least + PAGES(4096);
     }
     // Mostly where it can be.
-    for (unsigned tries = 0;
-         tries < 30 && !is_free(s, first, first + pages) && reservation_of(s, first, first + pages, true) == 0; tries++)
+    for (unsigned tries = 0; tries < 30 && !is_free(s, first, first + pages) &&
+                             (each || reservation_of(s, first, first + pages, true) == 0);
+         tries++)
         first = s->window + draw(WINDOW);
     range.address = any ? 0 : first * PAGE_SIZE;
     uint64_t reservation = any ? 0 : reservation_of(s, first, first + pages, true);
     int expected = ferry_vm_instance_count(allocation) > 1                         ? FERRY_ERROR_BUSY
                    : each && has_own(s, key_of(allocation))                        ? FERRY_ERROR_ARGUMENT
+                   : each && !any && reservation_of(s, first, first + 1, false)    ? FERRY_ERROR_ARGUMENT
                    : !any && reservation == 0 && !is_free(s, first, first + pages) ? FERRY_ERROR_BUSY
                                                                                    : FERRY_OK;
     int result =
@@ -136,8 +138,7 @@ static int operation(struct space *s, struct ferry_vidmm_update *update, uint64_
             if (copied[count].owner && ferry_vm_instance_count(found((D3DKMT_HANDLE)(copied[count].owner >> 32))) > 1)
                 return FERRY_ERROR_BUSY;
             copied[count].first += first - source;
-            copied[count].reservation = in;
-            copied[count++].each = false;
+            copied[count++].reservation = in;
         }
         for (size_t i = 0; i < count; i++)
             add(s, copied[i]);
@@ -147,37 +148,6 @@ static int operation(struct space *s, struct ferry_vidmm_update *update, uint64_
     for (uint64_t at = first; kind == FERRY_VIDMM_MAP && at < first + all; at += pages)
         add(s, (struct piece){at, pages, key_of(allocation), offset, in, update->read_only, false});
     return FERRY_OK;
-}
-
-// The pieces of the range that each instance of this one has are what they were.
-static bool own_is_alike(const struct space *s, const struct space *before, uint64_t owner)
-{
-    for (size_t i = 0; i < before->count; i++) {
-        const struct piece *piece = &before->pieces[i];
-        for (uint64_t page = piece->first; piece->each && piece->owner == owner && page < end_of(piece); page++) {
-            const struct piece *now = &s->pieces[piece_at(s, page)];
-            if (now->owner != owner || now->read_only ||
-                now->offset + (page - now->first) != piece->offset + (page - piece->first))
-                return false;
-        }
-    }
-    return true;
-}
-
-// The range that each instance has one of is that as long as nothing of it has changed.
-static void keep_own(struct space *s, const struct space *before)
-{
-    for (size_t i = 0; i < before->count; i++) {
-        if (!before->pieces[i].each)
-            continue;
-        bool alike = own_is_alike(s, before, before->pieces[i].owner);
-        cut(s, before->pieces[i].first);
-        cut(s, end_of(&before->pieces[i]));
-        for (size_t k = piece_at(s, before->pieces[i].first);
-             k < s->count && s->pieces[k].first < end_of(&before->pieces[i]); k++)
-            s->pieces[k].each = alike;
-        seen.cut += !alike;
-    }
 }
 
 static void update_some(struct space *s)
@@ -200,11 +170,8 @@ static void update_some(struct space *s)
     CHECK(result == expected || (expected == FERRY_ERROR_BUSY && result == FERRY_OK));
     seen.refused += result != FERRY_OK;
     seen.updated += result == FERRY_OK;
-    if (expected == FERRY_OK) {
-        keep_own(s, &before);
-    } else {
+    if (expected != FERRY_OK) {
         CHECK(result != FERRY_OK);
-        memcpy(s->owners, before.owners, 0);
         memcpy(s->pieces, before.pieces, sizeof(s->pieces));
         s->count = before.count;
     }
@@ -374,8 +341,8 @@ static void what_is_mapped_is_what_a_plain_list_says(void **state)
         seed = given + i;
         one_run();
     }
-    printf("%u mapped, %u updates, %u refused, %u cut, %u instances, %u waiting, %u freed, %u destroyed\n", seen.mapped,
-           seen.updated, seen.refused, seen.cut, seen.instances, seen.waiting, seen.freed, seen.destroyed);
+    printf("%u mapped, %u updates, %u refused, %u instances, %u waiting, %u freed, %u destroyed\n", seen.mapped,
+           seen.updated, seen.refused, seen.instances, seen.waiting, seen.freed, seen.destroyed);
 }
 
 int main(void)

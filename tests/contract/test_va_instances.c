@@ -99,7 +99,8 @@ static void what_no_other_instance_could_be_made_of_is_mapped(void **state)
     world_close(r.world);
 }
 
-// The range that each instance has one of is the whole of it, to be written, and the only one.
+// The range that each instance has one of is the whole of it, to be written, and the only one. It is not among reserved
+// addresses, where an update that maps the same there has a right that it stays.
 static void an_address_for_each_instance_is_of_all_of_it_and_one(void **state)
 {
     (void)state;
@@ -111,6 +112,12 @@ static void an_address_for_each_instance_is_of_all_of_it_and_one(void **state)
     assert_int_equal(TRY(false), FERRY_ERROR_ARGUMENT);
     range.bytes = PAGES(4);
     assert_int_equal(TRY(true), FERRY_ERROR_ARGUMENT);
+    struct ferry_vidmm_virtual reserved = {.size = sizeof(reserved), .address = MAPPED, .bytes = PAGES(16)};
+    assert_int_equal(ferry_vidmm_reserve_virtual(r.world->manager, r.world->device, &reserved), FERRY_OK);
+    range.address = MAPPED + PAGES(4);
+    assert_int_equal(TRY(false), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_vidmm_free_virtual(r.world->manager, r.world->device, MAPPED, PAGES(16)), FERRY_OK);
+    range.address = MAPPED;
     assert_int_equal(ferry_vidmm_own_address(r.world->manager, r.allocation, &own), FERRY_OK);
     assert_int_equal(own, 0);
     assert_int_equal(TRY(false), FERRY_OK);

@@ -38,7 +38,7 @@ static struct world *world;
 static uint64_t seed, drawn;
 static unsigned step;
 static struct {
-    unsigned mapped, updated, refused, cut, instances, waiting, freed, destroyed;
+    unsigned mapped, updated, refused, instances, waiting, freed, destroyed;
 } seen;
 
 static inline uint32_t draw(uint32_t below)

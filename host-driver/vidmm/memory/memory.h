@@ -272,8 +272,8 @@ struct ferry_vm_view {
 /// BUSY: it has several instances. UNSUPPORTED: its program has no addresses.
 int ferry_vm_virtual_may_map(const struct ferry_vm_allocation *allocation);
 /// Errors: those of ferry_vm_address_map(), RANGE, UNSUPPORTED (no addresses), BUSY
-/// (also of an allocation of several instances), ARGUMENT (each_instance of a part, or a second one). Nothing has
-/// changed then.
+/// (also of an allocation of several instances), ARGUMENT (each_instance of a part, a second one, or in a
+/// reservation). Nothing has changed then.
 int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
                          const struct ferry_vm_view *view, uint64_t *first, uint64_t *table_bytes);
 /// Another instance of the allocation gets a range of its own, if that has one. Errors: those of

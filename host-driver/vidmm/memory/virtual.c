@@ -125,6 +125,12 @@ int ferry_vm_virtual_may_map(const struct ferry_vm_allocation *allocation)
     return ferry_vm_instance_count(allocation) > 1 ? FERRY_ERROR_BUSY : FERRY_OK;
 }
 
+static bool is_reserved(const struct ferry_vm_allocation *allocation, uint64_t page)
+{
+    const struct ferry_vm_range *range = ferry_vm_address_find(&ferry_vm_virtual_of(allocation)->addresses, page);
+    return range && range->first <= page && range->reservation != 0;
+}
+
 int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
                          const struct ferry_vm_view *view, uint64_t *first, uint64_t *table_bytes)
 {
@@ -134,8 +140,8 @@ int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocat
         return result;
     if (view->offset > allocation->pages || view->pages > allocation->pages - view->offset)
         return FERRY_ERROR_RANGE;
-    if (view->each_instance &&
-        (view->pages != allocation->pages || view->read_only || ferry_vm_virtual_own(allocation)))
+    if (view->each_instance && (view->pages != allocation->pages || view->read_only ||
+                                ferry_vm_virtual_own(allocation) || is_reserved(allocation, view->where.base)))
         return FERRY_ERROR_ARGUMENT;
     return map(memory, allocation, view, first, table_bytes);
 }
