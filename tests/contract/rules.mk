@@ -36,9 +36,9 @@ $(filter-out $(CHAOS_PROGRAMS),$(SUITE_PROGRAMS)): $(BUILD)/tests/contract_%: $(
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
 
-# This one counts what ranges are looked at.
+# This one counts what ranges and operations are looked at.
 $(addprefix $(BUILD)/tests/contract_,va_many va_many_kmd): CROWD_WAITS += \
-	-Wl,--wrap=ferry_vm_address_most_pieces -Wl,--wrap=ferry_vm_address_find -Wl,--wrap=ferry_vm_batch_removed
+	$(addprefix -Wl$(comma)--wrap=,ferry_vm_reached ferry_vm_address_most_pieces ferry_vm_address_find ferry_vm_batch_removed)
 
 # A neighbour comes in between the turns of whoever waits.
 $(addprefix $(BUILD)/tests/contract_,linear_waits linear_waits_kmd): CROWD_WAITS += -Wl,--wrap=ferry_vm_block
