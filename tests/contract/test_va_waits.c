@@ -3,6 +3,7 @@
 // both miniports.
 #include "beside.h"
 #include "vidmm/api/call.h"
+#include "vidmm/sched/paging.h"
 
 // Two queues' updates map it, and both jobs are over: the entries of the first one are written behind those of the
 // second, which have nothing to wait for. A job elsewhere waits for both.

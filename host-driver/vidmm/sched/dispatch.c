@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the miniport reports as done, handing it more, and resets. Fence ids are 32 bits on the wire and 64 here: an id
 // is the one nearest below the newest submission of its node.
-#include "vidmm/sched/sched.h"
+#include "vidmm/sched/paging.h"
 
 static bool widen(struct ferry_vm_sched *sched, unsigned node, UINT id, uint64_t *fence)
 {

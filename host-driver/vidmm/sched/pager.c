@@ -2,7 +2,7 @@
 // The pager: what stands in the line is built and ended. An operation is built only when whatever it waits for is over,
 // so an open buffer never has to be held back. What is answered BUSY all the same is asked for again, as idle, when
 // what was built before is done.
-#include "vidmm/sched/sched.h"
+#include "vidmm/sched/paging.h"
 
 // ---- Building ----
 

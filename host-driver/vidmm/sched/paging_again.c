@@ -2,7 +2,7 @@
 // What is built again: everything that a reset aborted, and what shared a buffer with an operation that faulted. Which
 // one that was the miniport does not tell. So each goes again in a buffer of its own, and only what faults there is
 // lost: an allocation pays for nobody else's fault.
-#include "vidmm/sched/sched.h"
+#include "vidmm/sched/paging.h"
 
 static void forget(struct ferry_vm_sched *sched, uint64_t number)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vidmm/sched/sched.h"
+#include "vidmm/sched/paging.h"
 
 #define BUFFERS (FERRY_VM_IN_FLIGHT + 1)
 

@@ -3,7 +3,7 @@
 // has come, for jobs before it that reach it without naming it, and whoever gets its place waits for that. Without the
 // update such a job would meet a page that is not there as soon as it had left; so it does with it, and nobody waits
 // for a job that has nothing to do with it.
-#include "vidmm/sched/sched.h"
+#include "vidmm/sched/paging.h"
 
 // It only keeps its place among those that it was queued with.
 static void call_off(struct ferry_vm_sched *sched, uint64_t number)

@@ -5,7 +5,7 @@
 // anything below it waits that was queued early enough, or is built into a buffer that is out; so what an operation has
 // to stay behind is found without a look at the others, however many they are. A tree is kept level by chance: a node
 // stands above those whose hash is smaller.
-#include "vidmm/sched/sched.h"
+#include "vidmm/sched/paging.h"
 
 enum kind { READS, WRITES, ADDRESSES, SUBJECTS };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vidmm/sched/sched.h"
+#include "vidmm/sched/paging.h"
 
 bool ferry_vm_operation_over(const struct ferry_vm_sched *sched, uint64_t number)
 {

@@ -2,7 +2,7 @@
 // Which operation may be built next. Each is looked at once; one that has to wait hangs on what it waits for: on a node
 // until the job is over, or on an operation that it has to stay behind. Only that wakes it. So what waits costs nothing
 // to those who have nothing to do with it, however much it is.
-#include "vidmm/sched/sched.h"
+#include "vidmm/sched/paging.h"
 
 // ---- Those that are awake: a heap ----
 

@@ -2,7 +2,7 @@
 // In which order paging operations may be built. Two of them keep their order when they are about the same allocation,
 // or when one writes what the other reads or writes. Everything else may be exchanged: so what has to wait for a job
 // keeps nobody waiting who has nothing to do with it.
-#include "vidmm/sched/sched.h"
+#include "vidmm/sched/paging.h"
 
 static bool meet(const struct ferry_vm_span *a, const struct ferry_vm_span *b)
 {

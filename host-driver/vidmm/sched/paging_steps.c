@@ -2,7 +2,7 @@
 // An operation that is built step by step, each a call of BuildPagingBuffer of its own. They follow each other in one
 // buffer as far as it goes. The next buffer has to wait then: if the one before it faults, its steps would meet
 // addresses that lead somewhere else.
-#include "vidmm/sched/sched.h"
+#include "vidmm/sched/paging.h"
 
 bool ferry_vm_paging_idle(const struct ferry_vm_sched *sched)
 {

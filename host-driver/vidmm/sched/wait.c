@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waiting, in bounded turns: whoever waits from outside lets go of the manager between two of them.
-#include "vidmm/sched/sched.h"
+#include "vidmm/sched/paging.h"
 
 // The node whose buffer has been with the device for longest; false when none is.
 static bool oldest_in_flight(const struct ferry_vm_sched *sched, unsigned *node)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vidmm/sched/sched.h"
+#include "vidmm/sched/paging.h"
 
 #define MOST 600
 
