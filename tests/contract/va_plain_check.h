@@ -19,7 +19,7 @@ static inline const struct ferry_vm_address_space *addresses_of(const struct spa
 
 static inline uint32_t height_of(const struct ferry_vm_range *range)
 {
-    return range ? range->tree.height : 0;
+    return range ? range->tree.sums.height : 0;
 }
 
 // Ordered by address, nothing overlaps, and it is flat. Returns how many ranges there are.
@@ -29,7 +29,7 @@ static inline size_t check_tree(const struct ferry_vm_range *range, uint64_t lea
         return 0;
     CHECK(range->pages > 0 && range->first >= least && range->first + range->pages <= most);
     uint32_t left = height_of(range->tree.left), right = height_of(range->tree.right);
-    CHECK(range->tree.height == 1 + (left > right ? left : right));
+    CHECK(range->tree.sums.height == 1 + (left > right ? left : right));
     CHECK(left <= right + 1 && right <= left + 1);
     return 1 + check_tree(range->tree.left, least, range->first) +
            check_tree(range->tree.right, range->first + range->pages, most);

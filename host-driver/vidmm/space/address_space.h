@@ -32,13 +32,18 @@ struct ferry_vm_table {
 
 #define FERRY_VM_ROOMS 3
 
+// What is to be known of a range of the tree with all that is under it.
+struct ferry_vm_range_sums {
+    uint32_t height;
+    // Most pages that are free behind one of them: those from the first multiple of 1, of 16 and of 512 on.
+    uint64_t room[FERRY_VM_ROOMS];
+};
+
 // A range's place in the tree.
 struct ferry_vm_range_node {
     struct ferry_vm_range *left, *right;
-    uint32_t height; // of what is under it, with itself
-    // From here down: where the ranges begin and end, and the most pages between two of them side by side, those of
-    // them that come from the first multiple of 1, of 16 and of 512 on.
-    uint64_t lowest, highest, room[FERRY_VM_ROOMS];
+    uint64_t next; // where the one behind it begins; UINT64_MAX = it is the last one
+    struct ferry_vm_range_sums sums;
 };
 
 // What all ranges of an owner come to.

@@ -4,9 +4,9 @@
 #include "vidmm/space/address_internal.h"
 
 // Ordered by address, and under no range the one side more than one higher than the other: programs choose addresses,
-// so nothing that follows from those keeps it flat. Each node knows besides where the ranges under it begin and end,
-// and the most room between two of them, so that a place for a range is found without a look at each one that has too
-// little.
+// so nothing that follows from those keeps it flat. Each range knows where the one behind it begins, and the most room
+// behind any range under it, so that a place for a range is found without a look at each one that has too little. Of
+// most changes the ranges further up learn nothing new, and they are not looked at.
 
 static uint64_t end_of(const struct ferry_vm_range *range)
 {
@@ -25,24 +25,37 @@ static uint64_t room_between(uint64_t first, uint64_t end, unsigned which)
 
 static uint32_t height_of(const struct ferry_vm_range *top)
 {
-    return top ? top->tree.height : 0;
+    return top ? top->tree.sums.height : 0;
 }
 
-// What is under the children has changed, or the range itself.
+static uint64_t room_of(const struct ferry_vm_range *top, unsigned which)
+{
+    return top ? top->tree.sums.room[which] : 0;
+}
+
+// Behind the last one there is always room, as far as this goes.
+static uint64_t room_behind(const struct ferry_vm_range *range, unsigned which)
+{
+    return range->tree.next == UINT64_MAX ? 0 : room_between(end_of(range), range->tree.next, which);
+}
+
+// What is under the children has changed, or the room behind the range itself.
 static void sum_up(struct ferry_vm_range *top)
 {
     const struct ferry_vm_range *left = top->tree.left, *right = top->tree.right;
 
-    top->tree.height = 1 + (height_of(left) > height_of(right) ? height_of(left) : height_of(right));
-    top->tree.lowest = left ? left->tree.lowest : top->first;
-    top->tree.highest = right ? right->tree.highest : end_of(top);
-    for (unsigned i = 0; i < FERRY_VM_ROOMS; i++) {
-        uint64_t below = left ? ferry_vm_most(left->tree.room[i], room_between(left->tree.highest, top->first, i)) : 0;
-        uint64_t above =
-            right ? ferry_vm_most(right->tree.room[i], room_between(end_of(top), right->tree.lowest, i)) : 0;
+    top->tree.sums.height = 1 + (height_of(left) > height_of(right) ? height_of(left) : height_of(right));
+    for (unsigned i = 0; i < FERRY_VM_ROOMS; i++)
+        top->tree.sums.room[i] = ferry_vm_most(ferry_vm_most(room_of(left, i), room_of(right, i)), room_behind(top, i));
+}
 
-        top->tree.room[i] = ferry_vm_most(below, above);
-    }
+static bool are_alike(const struct ferry_vm_range_sums *one, const struct ferry_vm_range_sums *other)
+{
+    bool alike = one->height == other->height;
+
+    for (unsigned i = 0; i < FERRY_VM_ROOMS; i++)
+        alike &= one->room[i] == other->room[i];
+    return alike;
 }
 
 static void raise_left(struct ferry_vm_range **link)
@@ -67,10 +80,12 @@ static void raise_right(struct ferry_vm_range **link)
     *link = raised;
 }
 
-// One of its sides has become higher or lower by one.
-static void level(struct ferry_vm_range **link)
+// One of its sides may have become higher or lower by one. Is there something in what has come about that whoever is
+// above it has to know?
+static bool level(struct ferry_vm_range **link)
 {
     struct ferry_vm_range *top = *link, *left = top->tree.left, *right = top->tree.right;
+    const struct ferry_vm_range_sums before = top->tree.sums;
 
     if (height_of(left) > height_of(right) + 1) {
         if (height_of(left->tree.right) > height_of(left->tree.left))
@@ -83,77 +98,87 @@ static void level(struct ferry_vm_range **link)
     } else {
         sum_up(top);
     }
+    return !are_alike(&before, &(*link)->tree.sums);
 }
 
-static void enter(struct ferry_vm_range **link, struct ferry_vm_range *range)
+// Between these two, of which the first one ends up to know it; it is above, where there is one. The result is
+// level()'s.
+static bool enter(struct ferry_vm_range **link, struct ferry_vm_range *range, struct ferry_vm_range *before,
+                  const struct ferry_vm_range *behind)
 {
     struct ferry_vm_range *top = *link;
 
-    if (!top)
+    if (!top) {
+        range->tree = (struct ferry_vm_range_node){.next = behind ? behind->first : UINT64_MAX};
+        sum_up(range);
+        if (before)
+            before->tree.next = range->first;
         *link = range;
-    else
-        enter(range->first < top->first ? &top->tree.left : &top->tree.right, range);
-    level(link);
+        return true;
+    }
+    const uint64_t next = top->tree.next;
+    bool news = range->first < top->first ? enter(&top->tree.left, range, before, top)
+                                          : enter(&top->tree.right, range, top, behind);
+    return (news || top->tree.next != next) && level(link);
 }
 
-static struct ferry_vm_range *take_lowest(struct ferry_vm_range **link)
+static struct ferry_vm_range *take_highest(struct ferry_vm_range **link)
 {
     struct ferry_vm_range *top = *link;
 
-    if (!top->tree.left) {
-        *link = top->tree.right;
+    if (!top->tree.right) {
+        *link = top->tree.left;
         return top;
     }
-    struct ferry_vm_range *lowest = take_lowest(&top->tree.left);
+    struct ferry_vm_range *highest = take_highest(&top->tree.right);
     level(link);
-    return lowest;
+    return highest;
 }
 
-static void leave(struct ferry_vm_range **link, const struct ferry_vm_range *range)
+// `before` is the nearest above that is before it. The result is level()'s.
+static bool leave(struct ferry_vm_range **link, const struct ferry_vm_range *range, struct ferry_vm_range *before)
 {
     struct ferry_vm_range *top = *link;
+    const uint64_t next = top->tree.next;
+    bool news;
 
     if (top != range) {
-        leave(range->first < top->first ? &top->tree.left : &top->tree.right, range);
-    } else if (!top->tree.left || !top->tree.right) {
-        *link = top->tree.left ? top->tree.left : top->tree.right;
-        return;
-    } else {
-        struct ferry_vm_range *next = take_lowest(&top->tree.right);
-
-        next->tree.left = top->tree.left;
-        next->tree.right = top->tree.right;
-        *link = next;
+        news = range->first < top->first ? leave(&top->tree.left, range, before) : leave(&top->tree.right, range, top);
+        return (news || top->tree.next != next) && level(link);
     }
-    level(link);
+    if (!top->tree.left) {
+        if (before)
+            before->tree.next = next;
+        *link = top->tree.right;
+        return true;
+    }
+    struct ferry_vm_range *highest = take_highest(&top->tree.left);
+    highest->tree = top->tree;
+    *link = highest;
+    return level(link);
 }
 
 void ferry_vm_range_enter(struct ferry_vm_address_space *space, struct ferry_vm_range *range)
 {
-    range->tree.left = range->tree.right = NULL;
-    enter(&space->ranges, range);
+    enter(&space->ranges, range, NULL, NULL);
 }
 
 void ferry_vm_range_leave(struct ferry_vm_address_space *space, struct ferry_vm_range *range)
 {
-    leave(&space->ranges, range);
+    leave(&space->ranges, range, NULL);
 }
 
-// Of the ranges of the tree from `from` on the first that has that much room behind it; `behind` begins what follows.
-static struct ferry_vm_range *search(struct ferry_vm_range *top, uint64_t from, uint64_t behind, uint64_t pages,
-                                     unsigned which)
+// Of the ranges under this one from the address `from` on the first that has that much room behind it.
+static struct ferry_vm_range *search(struct ferry_vm_range *top, uint64_t from, uint64_t pages, unsigned which)
 {
-    if (!top || top->tree.highest <= from)
+    if (room_of(top, which) < pages)
         return NULL;
-    if (top->tree.room[which] < pages && room_between(top->tree.highest, behind, which) < pages)
-        return NULL;
-    struct ferry_vm_range *found = search(top->tree.left, from, top->first, pages, which);
+    if (top->first < from)
+        return search(top->tree.right, from, pages, which);
+    struct ferry_vm_range *found = search(top->tree.left, from, pages, which);
     if (found)
         return found;
-    uint64_t next = top->tree.right ? top->tree.right->tree.lowest : behind;
-    if (top->first >= from && room_between(end_of(top), next, which) >= pages)
-        return top;
-    return search(top->tree.right, from, behind, pages, which);
+    return room_behind(top, which) >= pages ? top : search(top->tree.right, from, pages, which);
 }
 
 struct ferry_vm_range *ferry_vm_range_with_room(const struct ferry_vm_address_space *space,
@@ -163,8 +188,11 @@ struct ferry_vm_range *ferry_vm_range_with_room(const struct ferry_vm_address_sp
 
     while (alignments[which] > alignment)
         which--;
-    // Behind the last one there is always room, as far as this goes.
-    return search(space->ranges, from->first, UINT64_MAX, pages, which);
+    struct ferry_vm_range *found = search(space->ranges, from->first, pages, which);
+    if (!found)
+        for (found = space->ranges; found->tree.right;)
+            found = found->tree.right;
+    return found;
 }
 
 struct ferry_vm_range *ferry_vm_address_find(const struct ferry_vm_address_space *space, uint64_t page)

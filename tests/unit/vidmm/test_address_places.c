@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 // cmocka asks for the standard headers before it.
 #include <cmocka.h>
@@ -284,39 +285,38 @@ static uint64_t expected_place(const struct ferry_vm_where *where, uint64_t page
     }
 }
 
-// What the tree knows of the ranges under a node: where they begin and end, and the most room between two of them.
-static void check_node(const struct ferry_vm_range *top)
+// What the tree knows of a range: where the one behind it begins, and the most room behind any of those under it.
+static void check_node(const struct ferry_vm_range *top, uint64_t room[FERRY_VM_ROOMS])
 {
     static const uint64_t alignments[FERRY_VM_ROOMS] = {1, 16, 512};
-    uint64_t room[FERRY_VM_ROOMS] = {0}, last = 0;
-    const struct ferry_vm_range *range;
+    uint64_t right[FERRY_VM_ROOMS];
 
+    memset(room, 0, sizeof right);
     if (!top)
         return;
-    for (uint64_t at = top->tree.lowest; at < top->tree.highest; at = last) {
-        range = ferry_vm_address_find(&space, at);
-        assert_true(range->first + range->pages <= top->tree.highest);
-        assert_true(last != 0 || range->first == top->tree.lowest);
-        for (unsigned i = 0; i < FERRY_VM_ROOMS && last != 0; i++) {
-            uint64_t from = (last + alignments[i] - 1) & ~(alignments[i] - 1);
+    check_node(top->tree.left, room);
+    check_node(top->tree.right, right);
+    const struct ferry_vm_range *behind = ferry_vm_address_find(&space, top->first + top->pages);
+    assert_int_equal(top->tree.next, behind ? behind->first : UINT64_MAX);
+    for (unsigned i = 0; i < FERRY_VM_ROOMS; i++) {
+        uint64_t from = (top->first + top->pages + alignments[i] - 1) & ~(alignments[i] - 1);
+        uint64_t own = behind && behind->first > from ? behind->first - from : 0;
 
-            if (from < range->first && range->first - from > room[i])
-                room[i] = range->first - from;
-        }
-        last = range->first + range->pages;
+        room[i] = right[i] > room[i] ? right[i] : room[i];
+        room[i] = own > room[i] ? own : room[i];
     }
-    assert_int_equal(last, top->tree.highest);
-    assert_memory_equal(room, top->tree.room, sizeof room);
-    assert_true(!top->tree.left || top->tree.left->tree.highest <= top->first);
-    assert_true(!top->tree.right || top->tree.right->tree.lowest >= top->first + top->pages);
-    check_node(top->tree.left);
-    check_node(top->tree.right);
+    assert_memory_equal(room, top->tree.sums.room, sizeof right);
+    uint32_t low = top->tree.left ? top->tree.left->tree.sums.height : 0;
+    uint32_t high = top->tree.right ? top->tree.right->tree.sums.height : 0;
+    assert_int_equal(top->tree.sums.height, 1 + (low > high ? low : high));
+    assert_true(!top->tree.left || top->tree.left->first < top->first);
+    assert_true(!top->tree.right || top->tree.right->first > top->first);
 }
 
 static void random_place(uint32_t *placed, uint32_t *none)
 {
     struct ferry_vm_where where = {UINT64_MAX, 16 * draw(200), 0, UINT64_C(1) << draw(11)};
-    uint64_t pages = 1 + draw(draw(3) ? 20 : 700), first, bytes;
+    uint64_t pages = 1 + draw(draw(3) ? 20 : 700), first, bytes, room[FERRY_VM_ROOMS];
     struct ferry_vm_range *range = ferry_vm_address_find(&space, draw(6000));
 
     where.least += 16;
@@ -346,7 +346,7 @@ static void random_place(uint32_t *placed, uint32_t *none)
     }
     while (ferry_vm_address_fresh(&space))
         ;
-    check_node(space.ranges);
+    check_node(space.ranges, room);
 }
 
 static void a_place_is_that_of_a_walk_over_all_ranges(void **state)
