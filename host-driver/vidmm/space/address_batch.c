@@ -25,8 +25,8 @@ void ferry_vm_batch_end(struct ferry_vm_batch *batch)
     free(batch->made);
     free(batch->old);
     ferry_vm_spares_free(&spares);
-    while (batch->put.ranges) {
-        struct ferry_vm_range *range = batch->put.ranges;
+    while (batch->put) {
+        struct ferry_vm_range *range = batch->put;
 
         ferry_vm_range_leave(&batch->put, range);
         free(range);
@@ -104,7 +104,7 @@ static void enter(struct ferry_vm_batch *batch, struct ferry_vm_range *range, co
 // The part takes the place of whatever there was.
 static bool put(struct ferry_vm_batch *batch, const struct ferry_vm_part *part)
 {
-    struct ferry_vm_range *range = ferry_vm_address_find(&batch->put, part->first), *next;
+    struct ferry_vm_range *range = ferry_vm_range_find(batch->put, part->first), *next;
     struct ferry_vm_range *made = calloc(1, sizeof *made), *behind = NULL;
     uint64_t end = end_of(part);
     bool cut = range && range->first < part->first && range->first + range->pages > end;
@@ -119,7 +119,7 @@ static bool put(struct ferry_vm_batch *batch, const struct ferry_vm_part *part)
     for (; range && range->first < end; range = next) {
         const struct ferry_vm_part was = part_of(range), below = piece_of(&was, was.first, part->first),
                                    above = piece_of(&was, end, end_of(&was));
-        next = ferry_vm_address_find(&batch->put, end_of(&was));
+        next = ferry_vm_range_find(batch->put, end_of(&was));
         ferry_vm_range_leave(&batch->put, range);
         if (was.first < part->first)
             enter(batch, range, &below);
@@ -192,7 +192,7 @@ int ferry_vm_batch_unmap(struct ferry_vm_batch *batch, uint64_t first, uint64_t 
 // What the operations so far make of the addresses from `at` on, as far as that is one thing.
 static struct ferry_vm_part look(const struct ferry_vm_batch *batch, uint64_t at, uint64_t end)
 {
-    const struct ferry_vm_range *range = ferry_vm_address_find(&batch->put, at);
+    const struct ferry_vm_range *range = ferry_vm_range_find(batch->put, at);
 
     if (range && range->first > at) {
         end = ferry_vm_least(range->first, end);
@@ -249,7 +249,7 @@ static bool find_difference(struct ferry_vm_batch *batch)
     const struct ferry_vm_range *next;
 
     list->count = 0;
-    for (uint64_t from = 0; (next = ferry_vm_address_find(&batch->put, from)); from = next->first + next->pages) {
+    for (uint64_t from = 0; (next = ferry_vm_range_find(batch->put, from)); from = next->first + next->pages) {
         const struct ferry_vm_part part = part_of(next);
         bool goes_on = false;
 
@@ -428,12 +428,12 @@ void ferry_vm_batch_commit(struct ferry_vm_batch *batch)
 
         while (batch->old[i]->owner && ferry_vm_batch_removed(batch, batch->old[i], &removed))
             ferry_vm_tables_unuse(batch->space, removed.first, removed.pages);
-        ferry_vm_range_leave(batch->space, batch->old[i]);
+        ferry_vm_range_leave(&batch->space->ranges, batch->old[i]);
     }
     for (size_t i = 0; i < batch->made_count; i++) {
         struct ferry_vm_range *range = batch->made[i].range;
 
-        ferry_vm_range_enter(batch->space, range);
+        ferry_vm_range_enter(&batch->space->ranges, range);
         if (range->owner && !batch->made[i].kept)
             ferry_vm_tables_use(batch->space, range->first, range->pages, &spares);
     }

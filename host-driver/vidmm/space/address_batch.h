@@ -30,8 +30,8 @@ struct ferry_vm_made {
 
 struct ferry_vm_batch {
     struct ferry_vm_address_space *space;
-    uint64_t reservation;              // which all of it is in; 0 = nothing yet
-    struct ferry_vm_address_space put; // what the operations so far make of addresses: ranges of no space yet
+    uint64_t reservation;       // which all of it is in; 0 = nothing yet
+    struct ferry_vm_range *put; // what the operations so far make of addresses: a tree of ranges of no space yet
     struct ferry_vm_part_list copied;
     // Of ferry_vm_batch_prepare(): what of it is another thing afterwards, in the order of addresses; ranges that go,
     // as a whole or cut, and those that come instead, both in order.

@@ -6,8 +6,11 @@
 
 #include "vidmm/space/address_space.h"
 
-void ferry_vm_range_enter(struct ferry_vm_address_space *space, struct ferry_vm_range *range);
-void ferry_vm_range_leave(struct ferry_vm_address_space *space, struct ferry_vm_range *range);
+/// Into a tree of ranges, where none overlaps it; or out of it. Neither fails, and whoever is out may change.
+void ferry_vm_range_enter(struct ferry_vm_range **tree, struct ferry_vm_range *range);
+void ferry_vm_range_leave(struct ferry_vm_range **tree, struct ferry_vm_range *range);
+/// The range that holds the page, or the first behind it; NULL = none.
+struct ferry_vm_range *ferry_vm_range_find(struct ferry_vm_range *tree, uint64_t page);
 /// The first range from this one on behind which so many pages are free, from a multiple of the alignment on; the last
 /// one of all, when there is none before. Of an alignment that no pages have there may be fewer.
 struct ferry_vm_range *ferry_vm_range_with_room(const struct ferry_vm_address_space *space,

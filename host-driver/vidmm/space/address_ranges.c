@@ -33,7 +33,7 @@ int ferry_vm_address_reserve(struct ferry_vm_address_space *space, const struct 
     range->first = *first;
     range->pages = pages;
     range->reservation = ++space->reservations;
-    ferry_vm_range_enter(space, range);
+    ferry_vm_range_enter(&space->ranges, range);
     if (where->base == UINT64_MAX)
         space->next = *first + pages;
     return FERRY_OK;
@@ -58,7 +58,7 @@ int ferry_vm_address_release(struct ferry_vm_address_space *space, uint64_t firs
         struct ferry_vm_range *range = ferry_vm_address_find(space, at);
 
         at += range->pages;
-        ferry_vm_range_leave(space, range);
+        ferry_vm_range_leave(&space->ranges, range);
         free(range);
     }
     return FERRY_OK;
@@ -72,7 +72,7 @@ void ferry_vm_address_release_all(struct ferry_vm_address_space *space)
         at = range->first + range->pages;
         if (range->owner)
             continue;
-        ferry_vm_range_leave(space, range);
+        ferry_vm_range_leave(&space->ranges, range);
         free(range);
     }
 }
@@ -107,18 +107,18 @@ static void cut_out(struct ferry_vm_address_space *space, uint64_t first, uint64
         bool below = piece->first<first, above = piece->first + piece->pages> end;
 
         at = piece->first + piece->pages;
-        ferry_vm_range_leave(space, piece);
+        ferry_vm_range_leave(&space->ranges, piece);
         if (above && below) {
             *behind = (struct ferry_vm_range){.first = end, .pages = at - end, .reservation = piece->reservation};
-            ferry_vm_range_enter(space, behind);
+            ferry_vm_range_enter(&space->ranges, behind);
         }
         if (below) {
             piece->pages = first - piece->first;
-            ferry_vm_range_enter(space, piece);
+            ferry_vm_range_enter(&space->ranges, piece);
         } else if (above) {
             piece->first = end;
             piece->pages = at - end;
-            ferry_vm_range_enter(space, piece);
+            ferry_vm_range_enter(&space->ranges, piece);
         } else {
             free(piece);
         }
@@ -176,7 +176,7 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
                                       .reservation = reservation};
     if (reservation != 0)
         cut_out(space, first, pages, behind);
-    ferry_vm_range_enter(space, mapped);
+    ferry_vm_range_enter(&space->ranges, mapped);
     ferry_vm_tables_use(space, first, pages, &spares);
     if (where->base == UINT64_MAX)
         space->next = first + pages;
@@ -193,7 +193,7 @@ void ferry_vm_address_unmap(struct ferry_vm_address_space *space, struct ferry_v
             .first = range->first, .pages = range->pages, .reservation = range->reservation, .tree = range->tree};
         return;
     }
-    ferry_vm_range_leave(space, range);
+    ferry_vm_range_leave(&space->ranges, range);
     free(range);
 }
 
@@ -201,10 +201,10 @@ void ferry_vm_address_unmap(struct ferry_vm_address_space *space, struct ferry_v
 static struct ferry_vm_range *join(struct ferry_vm_address_space *space, struct ferry_vm_range *before,
                                    struct ferry_vm_range *behind)
 {
-    ferry_vm_range_leave(space, behind);
-    ferry_vm_range_leave(space, before);
+    ferry_vm_range_leave(&space->ranges, behind);
+    ferry_vm_range_leave(&space->ranges, before);
     before->pages += behind->pages;
-    ferry_vm_range_enter(space, before);
+    ferry_vm_range_enter(&space->ranges, before);
     free(behind);
     return before;
 }
@@ -233,7 +233,7 @@ void ferry_vm_address_space_end(struct ferry_vm_address_space *space)
     while (space->ranges) {
         struct ferry_vm_range *range = space->ranges;
 
-        ferry_vm_range_leave(space, range);
+        ferry_vm_range_leave(&space->ranges, range);
         free(range);
     }
     ferry_vm_tables_end(space);

@@ -158,14 +158,14 @@ static bool leave(struct ferry_vm_range **link, const struct ferry_vm_range *ran
     return level(link);
 }
 
-void ferry_vm_range_enter(struct ferry_vm_address_space *space, struct ferry_vm_range *range)
+void ferry_vm_range_enter(struct ferry_vm_range **tree, struct ferry_vm_range *range)
 {
-    enter(&space->ranges, range, NULL, NULL);
+    enter(tree, range, NULL, NULL);
 }
 
-void ferry_vm_range_leave(struct ferry_vm_address_space *space, struct ferry_vm_range *range)
+void ferry_vm_range_leave(struct ferry_vm_range **tree, struct ferry_vm_range *range)
 {
-    leave(&space->ranges, range, NULL);
+    leave(tree, range, NULL);
 }
 
 // Of the ranges under this one from the address `from` on the first that has that much room behind it.
@@ -195,11 +195,11 @@ struct ferry_vm_range *ferry_vm_range_with_room(const struct ferry_vm_address_sp
     return found;
 }
 
-struct ferry_vm_range *ferry_vm_address_find(const struct ferry_vm_address_space *space, uint64_t page)
+struct ferry_vm_range *ferry_vm_range_find(struct ferry_vm_range *tree, uint64_t page)
 {
     struct ferry_vm_range *found = NULL;
 
-    for (struct ferry_vm_range *at = space->ranges; at;) {
+    for (struct ferry_vm_range *at = tree; at;) {
         if (at->first + at->pages <= page) {
             at = at->tree.right;
         } else {
@@ -208,4 +208,9 @@ struct ferry_vm_range *ferry_vm_address_find(const struct ferry_vm_address_space
         }
     }
     return found;
+}
+
+struct ferry_vm_range *ferry_vm_address_find(const struct ferry_vm_address_space *space, uint64_t page)
+{
+    return ferry_vm_range_find(space->ranges, page);
 }
