@@ -113,6 +113,10 @@ static NTSTATUS stop_device(HANDLE hAdapter)
     if (!adapter)
         return STATUS_INVALID_PARAMETER;
     adapter->started = false;
+    // What a ring still holds of ours names memory that goes now: the pages below, and buffers of the manager's. So it
+    // is when a start fails half-way, or a manager gives the device up; and the next start needs a ring that goes on.
+    if (kmd_pending(adapter))
+        (void)kmd_reset_from_timeout(adapter);
     kmd_release_all_ranges(adapter);
     ferry_gpu_memory_free(adapter->gpu, &adapter->command);
     ferry_gpu_memory_free(adapter->gpu, &adapter->dummy_page);

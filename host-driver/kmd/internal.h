@@ -205,6 +205,8 @@ VOID kmd_dpc_routine(HANDLE hAdapter);
 // reset.c
 NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments);
 NTSTATUS kmd_reset_from_timeout(HANDLE hAdapter);
+// Entries of all rings that have not retired.
+uint32_t kmd_pending(struct kmd_adapter *adapter);
 NTSTATUS kmd_restart_from_timeout(HANDLE hAdapter);
 
 // Take the device's fault log over. Marks the entries concerned.

@@ -136,7 +136,7 @@ NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
     return kmd_status(error);
 }
 
-static uint32_t pending(struct kmd_adapter *adapter)
+uint32_t kmd_pending(struct kmd_adapter *adapter)
 {
     uint32_t entries = 0;
 
@@ -159,7 +159,7 @@ NTSTATUS kmd_reset_from_timeout(HANDLE hAdapter)
         int error = reset(adapter, numbers);
         if (error != FERRY_OK)
             return kmd_status(error);
-        uint32_t left = pending(adapter);
+        uint32_t left = kmd_pending(adapter);
         if (!left)
             break;
         turns = left == before ? turns + 1 : 0;

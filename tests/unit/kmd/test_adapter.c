@@ -131,6 +131,42 @@ static void a_start_whose_aperture_buffer_fails_is_named(void **state)
     assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_SUCCESS);
 }
 
+static uint64_t strays(struct rig *rig)
+{
+    struct ferry_link_counts counts;
+
+    ferry_gpu_link_counts(rig->gpu, &counts);
+    return counts.unmapped_accesses;
+}
+
+// As many paging buffers as the device fetches hang, or none but the start's own. Whatever stands in a ring when the
+// miniport stops, or has failed to start, names memory that is another's by then.
+static void a_device_that_hangs_is_left_with_nothing_to_fetch(void **state)
+{
+    struct rig *rig = *state;
+    DXGKRNL_INTERFACE os = {sizeof os, DXGKRNL_INTERFACE_VERSION, rig, on_notify, on_dpc, on_queue};
+    struct host_pages from;
+
+    pages_make(rig, &from, 1);
+    for (uint32_t held = 0; held <= 6; held += 3) {
+        DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
+
+        transfer_arguments(&a, NULL, &from.mdl, true, 0x10000, 4096);
+        assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+        ferry_model_hang(rig->model);
+        for (uint32_t i = 1; i <= held; i++)
+            submit_paging(rig, &a, i);
+        assert_int_equal(rig->kmd->DxgkDdiStopDevice(rig->adapter), STATUS_SUCCESS);
+        ferry_model_hang(rig->model);
+        assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_IO_TIMEOUT);
+        assert_int_equal(ferry_gpu_ring_pending(rig->gpu, 0), 0);
+        assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_SUCCESS);
+        assert_int_equal(ferry_gpu_run(rig->gpu, 100000), FERRY_OK);
+        assert_int_equal(strays(rig), 0);
+    }
+    pages_free(rig, &from);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +175,7 @@ int main(void)
         CASE(allocations_get_sizes_and_segments_and_bad_wishes_a_name),
         CASE(a_device_that_was_stopped_starts_again),
         CASE(a_start_whose_aperture_buffer_fails_is_named),
+        CASE(a_device_that_hangs_is_left_with_nothing_to_fetch),
     };
 
     printf("miniport: real\n");
