@@ -39,12 +39,19 @@ static NTSTATUS add_device(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
     return add(PhysicalDevice, 1, 0, MiniportDeviceContext);
 }
 
+static void free_pages(struct kmd_adapter *adapter)
+{
+    ferry_gpu_memory_free(adapter->gpu, &adapter->command);
+    ferry_gpu_memory_free(adapter->gpu, &adapter->dummy_page);
+}
+
 static NTSTATUS remove_device(HANDLE hAdapter)
 {
     struct kmd_adapter *adapter = hAdapter;
 
     if (!adapter)
         return STATUS_INVALID_PARAMETER;
+    free_pages(adapter);
     pthread_mutex_destroy(&adapter->fault_lock);
     free(adapter->faults);
     free(adapter->hazards);
@@ -78,9 +85,11 @@ static uint32_t end_spaces(uint8_t *at)
 static int begin_memory(struct kmd_adapter *adapter)
 {
     uint32_t packet[6] = {0}, number, bytes = sizeof packet;
-    int error = ferry_gpu_memory_allocate(adapter->gpu, PAGE_SIZE, 0, &adapter->dummy_page);
+    int error = FERRY_OK;
 
-    if (error == FERRY_OK)
+    if (!adapter->dummy_page.address)
+        error = ferry_gpu_memory_allocate(adapter->gpu, PAGE_SIZE, 0, &adapter->dummy_page);
+    if (error == FERRY_OK && !adapter->command.address)
         error = ferry_gpu_memory_allocate(adapter->gpu, PAGE_SIZE, 0, &adapter->command);
     if (error != FERRY_OK)
         return error;
@@ -115,11 +124,11 @@ static NTSTATUS stop_device(HANDLE hAdapter)
     adapter->started = false;
     // What a ring still holds of ours names memory that goes now: the pages below, and buffers of the manager's. So it
     // is when a start fails half-way, or a manager gives the device up; and the next start needs a ring that goes on.
-    if (kmd_pending(adapter))
-        (void)kmd_reset_from_timeout(adapter);
+    // Where nothing can be taken back, for want of a link it may be, our pages stay for the next start.
+    bool quiet = !kmd_pending(adapter) || kmd_reset_from_timeout(adapter) == STATUS_SUCCESS;
     kmd_release_all_ranges(adapter);
-    ferry_gpu_memory_free(adapter->gpu, &adapter->command);
-    ferry_gpu_memory_free(adapter->gpu, &adapter->dummy_page);
+    if (quiet)
+        free_pages(adapter);
     return STATUS_SUCCESS;
 }
 

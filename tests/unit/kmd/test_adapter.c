@@ -167,6 +167,42 @@ static void a_device_that_hangs_is_left_with_nothing_to_fetch(void **state)
     pages_free(rig, &from);
 }
 
+static const struct ferry_link_operations *link_before;
+static bool link_is_gone;
+
+static int pump_without(struct ferry_link *link, uint64_t cycles, unsigned *reasons)
+{
+    return link_is_gone ? FERRY_ERROR_DEVICE_LOST : link_before->pump(link, cycles, reasons);
+}
+
+static int write_without(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, uint32_t value)
+{
+    return link_is_gone && offset == FERRY_BAR0_CONTROL ? FERRY_ERROR_DEVICE_LOST
+                                                        : link_before->write32(link, bar, offset, value);
+}
+
+// The doorbell goes through, and then nothing does for a while: neither the buffer's end nor a reset.
+static void what_a_start_without_a_link_has_given_away_stays(void **state)
+{
+    struct rig *rig = *state;
+    DXGKRNL_INTERFACE os = {sizeof os, DXGKRNL_INTERFACE_VERSION, rig, on_notify, on_dpc, on_queue};
+    struct ferry_link_operations without = *rig->link->operations;
+
+    assert_int_equal(rig->kmd->DxgkDdiStopDevice(rig->adapter), STATUS_SUCCESS);
+    link_before = rig->link->operations;
+    without.pump = pump_without;
+    without.write32 = write_without;
+    rig->link->operations = &without;
+    link_is_gone = true;
+    assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_DEVICE_REMOVED);
+    link_is_gone = false;
+    assert_int_equal(ferry_gpu_run(rig->gpu, 100000), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_pending(rig->gpu, 0), 0);
+    assert_int_equal(strays(rig), 0);
+    rig->link->operations = link_before;
+    assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_SUCCESS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +212,7 @@ int main(void)
         CASE(a_device_that_was_stopped_starts_again),
         CASE(a_start_whose_aperture_buffer_fails_is_named),
         CASE(a_device_that_hangs_is_left_with_nothing_to_fetch),
+        CASE(what_a_start_without_a_link_has_given_away_stays),
     };
 
     printf("miniport: real\n");
