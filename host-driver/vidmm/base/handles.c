@@ -48,6 +48,7 @@ D3DKMT_HANDLE ferry_vm_handle_new(struct ferry_vm_handles *handles, enum ferry_v
     slot->object = object;
     slot->kind = (uint8_t)kind;
     slot->hidden = FERRY_VM_SHOWN;
+    slot->counted = 0;
     slot->generation = (uint16_t)((slot->generation + 1) & GENERATION_MASK);
     return compose(slot, index);
 }
@@ -82,6 +83,21 @@ enum ferry_vm_sight ferry_vm_handle_sight(const struct ferry_vm_handles *handles
 void ferry_vm_handle_point(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle, void *object)
 {
     handles->slots[(handle & INDEX_MASK) - 1].object = object;
+}
+
+void ferry_vm_handle_count(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle, int32_t change)
+{
+    uint32_t number = handle & INDEX_MASK;
+    if (number == 0 || number > handles->count)
+        return;
+    struct ferry_vm_slot *slot = &handles->slots[number - 1];
+    if (slot->object && compose(slot, number - 1) == handle)
+        slot->counted += (uint32_t)change;
+}
+
+uint32_t ferry_vm_handle_counted(const struct ferry_vm_handles *handles, D3DKMT_HANDLE handle)
+{
+    return handles->slots[(handle & INDEX_MASK) - 1].counted;
 }
 
 void ferry_vm_handle_free(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle)

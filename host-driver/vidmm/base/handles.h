@@ -21,8 +21,11 @@ enum ferry_vm_kind {
 enum ferry_vm_sight { FERRY_VM_SHOWN, FERRY_VM_HIDDEN, FERRY_VM_HIDDEN_WITH_DEVICE };
 
 struct ferry_vm_slot {
-    void *object;       // NULL = free
-    uint32_t next_free; // index + 1
+    void *object; // NULL = free
+    union {
+        uint32_t next_free; // index + 1
+        uint32_t counted;   // of what is not free
+    };
     uint16_t generation;
     uint8_t kind;
     uint8_t hidden; // enum ferry_vm_sight
@@ -47,6 +50,10 @@ enum ferry_vm_sight ferry_vm_handle_sight(const struct ferry_vm_handles *handles
 /// The object, hidden or not.
 void *ferry_vm_handle_find_hidden(const struct ferry_vm_handles *handles, enum ferry_vm_kind kind,
                                   D3DKMT_HANDLE handle);
+/// So many things name it more, or less; what has gone is not counted.
+void ferry_vm_handle_count(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle, int32_t change);
+/// How many do; the handle is a live one.
+uint32_t ferry_vm_handle_counted(const struct ferry_vm_handles *handles, D3DKMT_HANDLE handle);
 void ferry_vm_handle_free(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle);
 void ferry_vm_handles_destroy(struct ferry_vm_handles *handles);
 

@@ -19,7 +19,8 @@ uint64_t ferry_vm_device_pending(const struct ferry_vm_device *device, uint64_t 
 uint64_t ferry_vm_allocation_pending(const struct ferry_vm_sched *sched, const struct ferry_vm_device *device,
                                      D3DKMT_HANDLE allocation)
 {
-    uint64_t number = device->first_operation;
+    // Seldom any, however many others the device has.
+    uint64_t number = ferry_vm_handle_counted(&sched->core->handles, allocation) != 0 ? device->first_operation : 0;
     while (number != 0 && ferry_vm_operation_at(sched, number)->allocation != allocation)
         number = ferry_vm_operation_at(sched, number)->among_next;
     return number;
@@ -47,11 +48,21 @@ static void enter(struct ferry_vm_sched *sched, uint64_t *first)
     ferry_vm_operation_at(sched, *first)->among_previous = sched->queued;
 }
 
+// Among those of its device, and counted by its allocation.
+static void enter_device(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject)
+{
+    enter(sched, &subject->device->first_operation);
+    ferry_vm_operation_at(sched, sched->queued)->counted = true;
+    ferry_vm_handle_count(&sched->core->handles, subject->handle, 1);
+}
+
 void ferry_vm_operation_ends(struct ferry_vm_sched *sched, uint64_t number)
 {
     struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
     operation->state = FERRY_VM_OVER;
     ferry_vm_index_leave(sched, number);
+    if (operation->counted)
+        ferry_vm_handle_count(&sched->core->handles, operation->allocation, -1);
     uint64_t next = operation->among_next, previous = operation->among_previous, *first = operation->among;
     if (!first)
         return;
@@ -260,7 +271,7 @@ static struct ferry_vm_operation *queue(struct ferry_vm_sched *sched, const DXGK
     if (updated)
         enter(sched, &updated->first_update);
     else if (subject && subject->device)
-        enter(sched, &subject->device->first_operation);
+        enter_device(sched, subject);
     if (subject && argument->Operation == DXGK_OPERATION_DISCARD_CONTENT)
         give_up(sched, sched->queued);
     return operation;
@@ -323,7 +334,7 @@ uint64_t ferry_vm_release_later(struct ferry_vm_sched *sched, struct ferry_vm_su
         (struct ferry_vm_operation){.nothing = true, .release = mdl, .first = sched->queued, .last = sched->queued};
     // Built behind the subject's operations, which are in the same buffer or an earlier one.
     wait_for_subject(sched, operation, subject, false);
-    enter(sched, &subject->device->first_operation);
+    enter_device(sched, subject);
     ferry_vm_index_enter(sched, sched->queued);
     subject->device->leaving_bytes += mdl->PageCount * PAGE_SIZE;
     return sched->queued;

@@ -218,6 +218,7 @@ struct ferry_vm_operation {
     MDL *release;    // given back when it is done
     MDL *unmap;      // the device's no more when it is done
     bool behind_all; // it waits for every operation that was queued before it
+    bool counted;    // by the handle of its allocation, as one of its device's
     struct ferry_vm_steps steps;
     struct ferry_vm_operation *step_of; // of a step
     DXGKARG_BUILDPAGINGBUFFER argument;
