@@ -16,6 +16,7 @@ static void built(struct ferry_vm_sched *sched, uint64_t number)
     struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
     operation->fence = ferry_vm_next_fence(sched);
     operation->state = FERRY_VM_BUILT_INTO;
+    sched->wanted_in = operation->wanted ? operation->fence : sched->wanted_in;
     ferry_vm_index_state(sched, number);
     sched->built_order[sched->built_end++ % sched->capacity] = number;
     sched->current = ferry_vm_operation_at(sched, operation->first)->last == number ? 0 : number + 1;
@@ -113,18 +114,29 @@ static bool end_unwanted(struct ferry_vm_sched *sched)
     return true;
 }
 
-// Somebody waits for what lies in the open buffer: a job at the head of its line.
-static bool wanted(const struct ferry_vm_sched *sched)
+// Of a job that has come to the head of its line, once: it may stand behind any number of operations.
+static void mark_wanted(struct ferry_vm_sched *sched, const struct ferry_vm_job *job)
 {
-    uint64_t open = sched->nodes[sched->paging_node].submitted + 1;
-    for (unsigned i = 0; i < sched->node_count; i++) {
-        const struct ferry_vm_job *job = sched->nodes[i].unsent;
-        for (size_t j = 0; job && j < job->after_count; j++)
-            if (!ferry_vm_operation_over(sched, job->after[j]) &&
-                ferry_vm_operation_at(sched, job->after[j])->fence == open)
-                return true;
+    for (size_t i = 0; i < job->after_count; i++) {
+        struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, job->after[i]);
+        if (ferry_vm_operation_over(sched, job->after[i]))
+            continue;
+        operation->wanted = true;
+        sched->wanted_in = operation->fence > sched->wanted_in ? operation->fence : sched->wanted_in;
     }
-    return false;
+}
+
+// Somebody waits for what lies in the open buffer: a job at the head of its line.
+static bool wanted(struct ferry_vm_sched *sched)
+{
+    for (unsigned i = 0; i < sched->node_count; i++) {
+        struct ferry_vm_node *node = &sched->nodes[i];
+        if (!node->unsent || node->unsent->fence == node->marked)
+            continue;
+        mark_wanted(sched, node->unsent);
+        node->marked = node->unsent->fence;
+    }
+    return sched->wanted_in == sched->nodes[sched->paging_node].submitted + 1;
 }
 
 bool ferry_vm_pump_paging(struct ferry_vm_sched *sched)

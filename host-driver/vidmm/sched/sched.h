@@ -126,6 +126,7 @@ struct ferry_vm_node {
     // Operations that wait for a job of it: the first of them, and the least number that any waits for.
     uint64_t hanging, hanging_for;
     struct ferry_vm_job *first, *last, *unsent; // in order; from unsent on not submitted
+    uint64_t marked;                            // the job that was unsent when what it stands behind was marked
     unsigned jobs, in_flight;
 };
 
@@ -219,6 +220,7 @@ struct ferry_vm_operation {
     MDL *unmap;      // the device's no more when it is done
     bool behind_all; // it waits for every operation that was queued before it
     bool counted;    // by the handle of its allocation, as one of its device's
+    bool wanted;     // a job that has come to the head of its line stands behind it
     struct ferry_vm_steps steps;
     struct ferry_vm_operation *step_of; // of a step
     DXGKARG_BUILDPAGINGBUFFER argument;
@@ -244,6 +246,7 @@ struct ferry_vm_sched {
     struct ferry_vm_paging_buffer *buffers;
     unsigned buffer_count, buffer_index; // ring; the one at buffer_index is the open one when buffer_open
     bool buffer_open, parked;            // parked: the head was answered BUSY
+    uint64_t wanted_in;                  // the newest submission with something in it that is wanted
     uint32_t buffer_bytes, buffer_private_bytes, busy_limit;
     // Ring by number: all up to done are over, none up to queued is unknown. They are built in the order of their
     // numbers, but for those that have nothing to do with one that still has to wait.
