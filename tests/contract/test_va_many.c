@@ -245,6 +245,40 @@ static void a_place_is_found_without_a_look_at_each_mapping(void **state)
     assert_true(many < 1.5 * few);
 }
 
+// Looks of a mapping that may be anywhere and is nowhere, since every table there is is full; beside so many small
+// reservations, between which there is room.
+static double at_no_place(unsigned count)
+{
+    struct world *world = begin(4096, 0);
+    D3DKMT_HANDLE allocation = world_create(world, PAGES(512), 0);
+    struct ferry_vidmm_virtual range = {.size = sizeof(range), .bytes = PAGES(512)};
+    spy.keep = false;
+    int result = FERRY_OK;
+    for (unsigned i = 0; result == FERRY_OK; i++) {
+        range.address = BASE + PAGES(512 * i);
+        result = ferry_vidmm_map_virtual(world->manager, world->device, allocation, 0, false, &range);
+    }
+    assert_int_equal(result, FERRY_ERROR_NO_VIDEO_MEMORY);
+    for (unsigned i = 0; i < count; i++)
+        reserve(world, 2 * BASE + PAGES(32 * i), 16);
+    looked = 0;
+    range = (struct ferry_vidmm_virtual){.size = sizeof(range), .bytes = PAGES(1)};
+    assert_int_equal(ferry_vidmm_map_virtual(world->manager, world->device, allocation, 0, false, &range),
+                     FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_int_equal(range.table_bytes, PAGE_SIZE);
+    double looks = (double)looked;
+    world_close(world);
+    return looks;
+}
+
+static void that_there_is_no_place_is_found_without_a_look_at_each_reservation(void **state)
+{
+    (void)state;
+    double few = at_no_place(5000), many = at_no_place(30000);
+    printf("%.0f looks for no place beside 5,000 reservations, %.0f beside 30,000\n", few, many);
+    assert_true(many < 1.5 * few);
+}
+
 // And for what goes of a range this is asked.
 bool __real_ferry_vm_batch_removed(const struct ferry_vm_batch *batch, const struct ferry_vm_range *range,
                                    struct ferry_vm_removed *removed);
@@ -482,6 +516,7 @@ int main(void)
         cmocka_unit_test(an_end_takes_as_long_as_there_is_to_end),
         cmocka_unit_test(one_mapping_costs_the_same_however_many_there_are),
         cmocka_unit_test(a_place_is_found_without_a_look_at_each_mapping),
+        cmocka_unit_test(that_there_is_no_place_is_found_without_a_look_at_each_reservation),
         cmocka_unit_test(a_hole_more_costs_the_same_however_many_there_are),
         cmocka_unit_test(the_address_of_each_instance_is_found_at_once),
         cmocka_unit_test(a_job_looks_at_those_mappings_only_that_wait),

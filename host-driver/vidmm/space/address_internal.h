@@ -16,12 +16,16 @@ struct ferry_vm_range *ferry_vm_range_find(struct ferry_vm_range *tree, uint64_t
 struct ferry_vm_range *ferry_vm_range_with_room(const struct ferry_vm_address_space *space,
                                                 const struct ferry_vm_range *from, uint64_t pages, uint64_t alignment);
 
+/// Where the last range ends that does so at this page or before it; 0 when there is none.
+uint64_t ferry_vm_range_end_before(const struct ferry_vm_address_space *space, uint64_t page);
+
 /// Where a range goes, which may be taken when the place was given. At any place it is aligned less, down to
 /// `smallest`, where there is no room otherwise. Errors: ARGUMENT, NO_VIDEO_MEMORY (no such room).
 int ferry_vm_place_find(const struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
                         uint64_t smallest, uint64_t *first);
 /// Of any place, when the pool has too few tables for the one at `first`: a free one that brings about as many as the
-/// pool has, if there is one, aligned less if need be; else the one of the fewest.
+/// pool has, if there is one, aligned less if need be; else the one of the fewest. Of thousands of free stretches not
+/// all are looked at: then those beside the tables that there are.
 uint64_t ferry_vm_place_with_tables(const struct ferry_vm_address_space *space, const struct ferry_vm_where *where,
                                     uint64_t pages, uint64_t first);
 

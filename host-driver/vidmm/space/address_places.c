@@ -121,17 +121,60 @@ static void try_free(struct search *search, uint64_t first, uint64_t end, uint64
         try_place(search, last);
 }
 
-static void try_all(struct search *search, uint64_t least, uint64_t most, uint64_t alignment)
+// Free stretches that are looked at one by one. A program may have any number of them, and ask as often as it likes.
+#define MOST_STRETCHES 4096u
+
+// False: there are more.
+static bool try_all(struct search *search, uint64_t least, uint64_t most, uint64_t alignment)
 {
     const struct ferry_vm_range *range;
+    unsigned looked = 0;
 
     for (uint64_t at = least; at < most && search->tables > 0; at = range->first + range->pages) {
+        if (looked++ == MOST_STRETCHES)
+            return false;
         range = ferry_vm_address_find(search->space, at);
         try_free(search, at, range ? ferry_vm_least(range->first, most) : most, alignment);
         if (!range)
-            return;
+            break;
         range = ferry_vm_range_with_room(search->space, range, search->pages, alignment);
     }
+    return true;
+}
+
+struct bounds {
+    uint64_t least, most, alignment;
+};
+
+// What is free on both sides of where a table begins or ends.
+static void try_around(struct search *search, uint64_t border, const struct bounds *bounds)
+{
+    const struct ferry_vm_range *range = ferry_vm_address_find(search->space, border);
+    uint64_t begin = ferry_vm_range_end_before(search->space, border);
+
+    if (range && range->first <= border)
+        return;
+    try_free(search, ferry_vm_most(begin, bounds->least),
+             range ? ferry_vm_least(range->first, bounds->most) : bounds->most, bounds->alignment);
+}
+
+// Where there are more stretches: inside of the tables that there are, and beside them. Of all other places none takes
+// fewer tables but for what they have above them.
+static void try_tables(struct search *search, const struct ferry_vm_table *table, const struct bounds *bounds)
+{
+    uint64_t end = table->first + FERRY_VM_TABLE_ENTRIES;
+
+    for (uint32_t i = 0; table->children && i < FERRY_VM_TABLE_ENTRIES && search->tables > 0; i++)
+        if (table->children[i])
+            try_tables(search, table->children[i], bounds);
+    if (table->children || search->tables == 0)
+        return;
+    uint64_t first = free_place(search->space, ferry_vm_most(table->first, bounds->least),
+                                ferry_vm_least(end, bounds->most), search->pages, bounds->alignment);
+    if (first != UINT64_MAX)
+        try_place(search, first);
+    try_around(search, table->first, bounds);
+    try_around(search, end, bounds);
 }
 
 uint64_t ferry_vm_place_with_tables(const struct ferry_vm_address_space *space, const struct ferry_vm_where *where,
@@ -140,7 +183,10 @@ uint64_t ferry_vm_place_with_tables(const struct ferry_vm_address_space *space, 
     struct search search = {space, pages, first, tables_at(space, first, pages)};
 
     for (uint64_t alignment = alignment_of(where);; alignment = next_alignment(alignment)) {
-        try_all(&search, least_of(where), most_of(where), alignment);
+        const struct bounds bounds = {least_of(where), most_of(where), alignment};
+
+        if (!try_all(&search, bounds.least, bounds.most, alignment) && space->root)
+            try_tables(&search, space->root, &bounds);
         if (alignment == 1 || search.tables <= space->pool->free_count)
             return search.first;
     }

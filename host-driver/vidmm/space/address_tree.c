@@ -214,3 +214,16 @@ struct ferry_vm_range *ferry_vm_address_find(const struct ferry_vm_address_space
 {
     return ferry_vm_range_find(space->ranges, page);
 }
+
+uint64_t ferry_vm_range_end_before(const struct ferry_vm_address_space *space, uint64_t page)
+{
+    uint64_t end = 0;
+
+    for (const struct ferry_vm_range *at = space->ranges; at;) {
+        bool before = end_of(at) <= page;
+
+        end = before ? end_of(at) : end;
+        at = before ? at->tree.right : at->tree.left;
+    }
+    return end;
+}

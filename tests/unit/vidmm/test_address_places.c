@@ -132,6 +132,50 @@ static void smaller_pages_are_no_reason_to_refuse(void **state)
     end();
 }
 
+// Thousands of places without a table come before those that have one: inside of a table, across its begin, across its
+// end.
+static void tables_are_found_behind_any_number_of_places(void **state)
+{
+    uint64_t first, bytes;
+
+    (void)state;
+    begin(5);
+    for (uint64_t i = 0; i < 6000; i++) {
+        const struct ferry_vm_where where = {(UINT64_C(1) << 20) + 2048 * i, 0, 0, 1};
+
+        assert_int_equal(ferry_vm_address_reserve(&space, &where, 16, &first), FERRY_OK);
+    }
+    const uint64_t high = (UINT64_C(1) << 30) + 4096;
+    map_at(high, 512);
+    map_at(high + 512, 512);
+    assert_int_equal(pool.free_count, 0);
+    unmap_at(high);
+    map_at(high, 500);
+    assert_int_equal(map(UINT64_MAX, 0, 0, 12, &first, &bytes), FERRY_OK);
+    assert_int_equal(first, high + 500);
+    assert_int_equal(map(UINT64_MAX, 0, 0, 12, &first, &bytes), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_int_equal(bytes, 4096);
+    unmap_at(high + 500);
+    unmap_at(high + 512);
+    map_at(high + 520, 504);
+    assert_int_equal(map(UINT64_MAX, 0, 0, 14, &first, &bytes), FERRY_OK);
+    assert_true(first >= high + 500 && first + 14 <= high + 520);
+    unmap_at(first);
+    unmap_at(high + 520);
+    unmap_at(high);
+    // One table is enough for more than one holds, beside one that is there.
+    for (unsigned side = 0; side < 2; side++) {
+        map_at(high + (side ? 412 : 0), 100);
+        assert_int_equal(pool.free_count, 1);
+        assert_int_equal(map(UINT64_MAX, 0, 0, 600, &first, &bytes), FERRY_OK);
+        assert_true(side ? first < high && first + 600 <= high + 412 && first + 600 > high
+                         : first >= high + 100 && first < high + 512);
+        unmap_at(first);
+        unmap_at(high + (side ? 412 : 0));
+    }
+    end();
+}
+
 static uint64_t seed;
 static uint64_t draw(uint64_t below)
 {
@@ -370,6 +414,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_place_across_a_border_is_no_reason_to_refuse),
+        cmocka_unit_test(tables_are_found_behind_any_number_of_places),
         cmocka_unit_test(an_address_is_not_taken_again_at_once),
         cmocka_unit_test(smaller_pages_are_no_reason_to_refuse),
         cmocka_unit_test(every_place_is_tried),
