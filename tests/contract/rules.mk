@@ -38,7 +38,8 @@ $(filter-out $(CHAOS_PROGRAMS),$(SUITE_PROGRAMS)): $(BUILD)/tests/contract_%: $(
 
 # This one counts what ranges and operations are looked at.
 $(addprefix $(BUILD)/tests/contract_,va_many va_many_kmd): CROWD_WAITS += \
-	$(addprefix -Wl$(comma)--wrap=,ferry_vm_reached ferry_vm_address_most_pieces ferry_vm_address_find ferry_vm_batch_removed)
+	$(addprefix -Wl$(comma)--wrap=,ferry_vm_reached ferry_vm_operation_over ferry_vm_address_most_pieces \
+	ferry_vm_address_find ferry_vm_batch_removed)
 
 # A neighbour comes in between the turns of whoever waits.
 $(addprefix $(BUILD)/tests/contract_,linear_waits linear_waits_kmd): CROWD_WAITS += -Wl,--wrap=ferry_vm_block
