@@ -250,13 +250,29 @@ bool umd_record_fill(struct umd_recording *job, struct umd_allocation *destinati
 
 // ---- GPU virtual addresses ----
 
-// What is mapped at the addresses, each once, behind what was found before. It is asked for only once: another thread
+// Where the allocation stands among those that were found, or is to. They are in order: there may be a thousand of
+// them, and each of them may be met a thousand times.
+static uint32_t place_among_found(const struct umd_recording *job, D3DKMT_HANDLE allocation)
+{
+    uint32_t low = 0, high = job->found_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (job->found[middle].allocation < allocation)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// What is mapped at the addresses, each once, among what was found before. It is asked for only once: another thread
 // may change it meanwhile.
 static int find_mapped(struct umd_recording *job, const struct umd_virtual *packet, uint64_t address, bool write)
 {
     for (uint64_t at = address; at < address + packet->bytes;) {
         struct ferry_vidmm_mapping mapping;
-        uint32_t index = 0;
         int error = ferry_vidmm_find_virtual(packet->vidmm, packet->device, at, &mapping);
 
         if (error != FERRY_OK)
@@ -266,13 +282,15 @@ static int find_mapped(struct umd_recording *job, const struct umd_virtual *pack
         at = mapping.address + mapping.bytes;
         if (!mapping.allocation)
             continue;
-        while (index < job->found_count && job->found[index].allocation != mapping.allocation)
-            index++;
-        if (index == job->info.AllocationListSize)
-            return FERRY_ERROR_RANGE;
-        if (index == job->found_count)
-            job->found[job->found_count++] = (struct ferry_vidmm_reference){.allocation = mapping.allocation};
-        job->found[index].write |= write;
+        uint32_t index = place_among_found(job, mapping.allocation);
+        struct ferry_vidmm_reference *place = &job->found[index];
+        if (index == job->found_count || place->allocation != mapping.allocation) {
+            if (job->found_count == job->info.AllocationListSize)
+                return FERRY_ERROR_RANGE;
+            memmove(place + 1, place, (job->found_count++ - index) * sizeof *place);
+            *place = (struct ferry_vidmm_reference){.allocation = mapping.allocation};
+        }
+        place->write |= write;
     }
     return FERRY_OK;
 }
