@@ -17,10 +17,10 @@ test: $$(TEST_PROGRAMS)
 	@$(RUN_TESTS) --registry $(BUILD)/requirements.txt --logs $(BUILD)/logs \
 	    $(addprefix --sources=,Makefile boards contract docs/examples firmware host-driver rtl scripts sim tests)
 
-# All test programs, the random ones with so many fresh seeds.
+# All test programs in their long form, the random ones with so many fresh seeds.
 .PHONY: soak-seeds
 soak-seeds: $$(TEST_PROGRAMS)
-	@$(RUN_TESTS) --registry $(BUILD)/soak/requirements.txt --logs $(BUILD)/soak/logs --fresh $${FERRY_SEEDS:-20}
+	@FERRY_LONG=1 $(RUN_TESTS) --registry $(BUILD)/soak/requirements.txt --logs $(BUILD)/soak/logs --fresh $${FERRY_SEEDS:-20}
 SOAKS += soak-seeds
 
 lint: $$(LINTS)

@@ -56,6 +56,12 @@ static inline bool on_model(void)
     return !strcmp(backend, "model");
 }
 
+// How often something random is done: `many` in the long form, with which `make soak-seeds` runs all programs.
+static inline unsigned rounds(unsigned few, unsigned many)
+{
+    return getenv("FERRY_LONG") ? many : few;
+}
+
 // So many failed writes spoil a page-in for certain. In driver model 2 it shares its buffer with the entries that lead
 // to it, and goes again alone; and a try takes as many as the engine has bursts out before it hears of the first. One
 // more than the least number that does it would be left for what goes again behind it: so tests look for the least.

@@ -212,7 +212,7 @@ static void *ask(void *context)
 
 static void a_submit_that_waits_for_its_turn_lets_others_in(void **state)
 {
-    struct ferry_adapter *adapter = open_adapter(16 << 20);
+    struct ferry_adapter *adapter = open_adapter(2 << 20);
     struct bystander b = {0};
     struct ferry_device *waiting, *running;
     pthread_t thread;
@@ -222,7 +222,7 @@ static void a_submit_that_waits_for_its_turn_lets_others_in(void **state)
     begin(adapter, 1, 0, NULL, &waiting);
     begin(adapter, 1, 0, NULL, &running);
     ok(ferry_process_create(adapter, NULL, &b.process));
-    struct ferry_allocation *a = make(waiting, 12 << 20, VISIBLE), *c = make(running, 12 << 20, VISIBLE);
+    struct ferry_allocation *a = make(waiting, 3 << 19, VISIBLE), *c = make(running, 3 << 19, VISIBLE);
     struct ferry_residency list = {.size = sizeof list, .allocations = &a, .count = 1, .cant_trim_further = true};
     assert_true(ferry_make_resident(waiting, &list) >= 0);
     list.allocations = &c;
@@ -251,7 +251,7 @@ static void a_submit_that_waits_for_its_turn_lets_others_in(void **state)
 
 // ---- Programs that submit at once -----------------------------------------------------------------------------------
 
-enum { PROGRAMS = 3, OWNED = 6, ROUNDS = 30, PIECE = 1 << 17 };
+enum { PROGRAMS = 3, OWNED = 6, PIECE = 1 << 17 };
 
 struct player {
     struct ferry_device *device;
@@ -286,7 +286,7 @@ static void *play(void *context)
     struct player *player = context;
     uint64_t fence = 0;
 
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    for (unsigned round = 0; round < rounds(15, 30); round++) {
         unsigned to = chance(player, OWNED), from = chance(player, OWNED);
         player->holds[to] = 1 + chance(player, 1u << 30);
         player->failed += ferry_queue_fill(player->queue, player->owned[to], 0, PIECE, player->holds[to], 4) < 0;
