@@ -243,12 +243,12 @@ static void both_back_ends_agree(void **state)
     struct ferry_link_config config = {.size = sizeof config, .seed = seed, .random_stall_percent = seed % 3 * 12};
     struct ferry_gpu_info info;
     struct ferry_model_options options = {0};
-    unsigned rounds = on_model() ? 4000 : 200, faults = 0, all = 0;
+    unsigned all_rounds = on_model() ? 4000 : rounds(100, 200), faults = 0, all = 0;
     uint32_t writes = 0, capabilities;
 
     (void)state;
     if (getenv("FERRY_STEPS"))
-        rounds = (unsigned)strtoul(getenv("FERRY_STEPS"), NULL, 0);
+        all_rounds = (unsigned)strtoul(getenv("FERRY_STEPS"), NULL, 0);
     draw_from(seed);
     ok(ferry_link_open(backend, &config, &sides[1].link));
     side_start(&sides[1]);
@@ -263,7 +263,7 @@ static void both_back_ends_agree(void **state)
     assert_true(sides[0].pool.bus == sides[1].pool.bus && sides[0].commands.bus == sides[1].commands.bus);
 
     same_start(sides);
-    for (unsigned round = 0; round < rounds; round++) {
+    for (unsigned round = 0; round < all_rounds; round++) {
         uint32_t ring = (uint32_t)draw(RINGS), count = 1 + (uint32_t)draw(BATCH);
         struct buffer buffers[BATCH];
         struct ferry_gpu_fence before, after;

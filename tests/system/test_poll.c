@@ -11,7 +11,7 @@
 
 static unsigned jobs_of_a_loop(void)
 {
-    return on_model() ? 400 : 25;
+    return on_model() ? 400 : rounds(12, 25);
 }
 
 static uint64_t next_random(uint64_t *random)

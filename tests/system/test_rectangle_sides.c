@@ -126,10 +126,10 @@ static uint32_t packets_of(struct machine *m)
 static void sides_have_other_names(void **state)
 {
     struct machine *m = *state;
-    unsigned rounds = on_model() ? 200 : 10;
+    const unsigned all_rounds = on_model() ? 200 : rounds(5, 10);
     struct ferry_fault fault;
 
-    for (unsigned round = 0; round < rounds; round++) {
+    for (unsigned round = 0; round < all_rounds; round++) {
         struct rectangle all[4];
         uint32_t count = 1 + (uint32_t)draw(4), ring = (uint32_t)draw(2), before = packets_of(m);
 
@@ -156,9 +156,9 @@ static void sides_have_other_names(void **state)
 static void protected_sides(void **state)
 {
     struct machine *m = *state;
-    unsigned rounds = on_model() ? 60 : 6;
+    const unsigned all_rounds = on_model() ? 60 : rounds(3, 6);
 
-    for (unsigned round = 0; round < rounds; round++) {
+    for (unsigned round = 0; round < all_rounds; round++) {
         struct rectangle r;
         struct ferry_fault fault;
         int64_t low, high;
@@ -209,9 +209,9 @@ static bool begins(const struct rectangle *r, uint32_t byte)
 static void a_page_that_is_not_there(void **state)
 {
     struct machine *m = *state;
-    unsigned rounds = on_model() ? 200 : 12;
+    const unsigned all_rounds = on_model() ? 200 : rounds(6, 12);
 
-    for (unsigned round = 0; round < rounds; round++) {
+    for (unsigned round = 0; round < all_rounds; round++) {
         struct rectangle r = some_rectangle(0, AREA);
         bool write = draw(2);
         const struct side *side = write ? &r.to : &r.from;

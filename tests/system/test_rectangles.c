@@ -7,10 +7,10 @@
 static void every_byte_goes_to_its_place(void **state)
 {
     struct machine *m = *state;
-    unsigned rounds = on_model() ? 400 : 16;
+    const unsigned all_rounds = on_model() ? 400 : rounds(8, 16);
     struct ferry_fault fault;
 
-    for (unsigned round = 0; round < rounds; round++) {
+    for (unsigned round = 0; round < all_rounds; round++) {
         struct rectangle all[6];
         uint32_t count = 1 + (uint32_t)draw(6), ring = (uint32_t)draw(2);
 
@@ -34,10 +34,10 @@ static void every_byte_goes_to_its_place(void **state)
 static void rings_take_the_walk_from_each_other(void **state)
 {
     struct machine *m = *state;
-    unsigned rounds = on_model() ? 100 : 10;
+    const unsigned all_rounds = on_model() ? 100 : rounds(5, 10);
     struct ferry_fault fault;
 
-    for (unsigned round = 0; round < rounds; round++) {
+    for (unsigned round = 0; round < all_rounds; round++) {
         struct rectangle user[4], paging[3];
         uint32_t users = 1 + (uint32_t)draw(4), pagings = 1 + (uint32_t)draw(3);
 
