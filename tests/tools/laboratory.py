@@ -219,11 +219,11 @@ def put_together(first, second):
 
 
 @functools.cache
-def sixty_frames():
+def first_frames(count=60):
     """The recorded game's first ones, where no more are needed."""
     text = gzip.open(NEVERBALL, "rt").read().splitlines(keepends=True)
-    last = [i for i, line in enumerate(text) if line == "f\n"][59]
-    short = folder / "sixty.memtrace"
+    last = [i for i, line in enumerate(text) if line == "f\n"][count - 1]
+    short = folder / f"first{count}.memtrace"
     short.write_text("".join(text[:last + 1]))
     return short
 

@@ -3,7 +3,6 @@
 """The sentence that `ferry policy` and `ferry replay` end with: each of its figures against runs of its own."""
 import contextlib
 import functools
-import gzip
 import json
 import os
 import pty
@@ -15,14 +14,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path.cwd() / "tests/tools"))
 from laboratory import (  # noqa: E402
-    FERRY, NEVERBALL, PAGE, SEED, check, end, ferry, figures, folder, ours, random_trace, sixty_frames, size_text)
+    FERRY, NEVERBALL, PAGE, SEED, check, end, ferry, figures, first_frames, folder, ours, random_trace, size_text)
 
 
 @functools.cache
 def the_game():
-    """What is said of a little too little memory for the whole game, and its figures: some fifty runs."""
+    """What is said of a little too little memory for the game's first frames, and its figures: some fifty runs."""
     path = folder / "game.json"
-    said = ferry(NEVERBALL, "--vram", "0.95W", "--policy", "ours", "--quiet", "--json", path).stdout
+    said = ferry(first_frames(), "--vram", "0.95W", "--policy", "ours", "--quiet", "--json", path).stdout
     return said, json.loads(path.read_text())
 
 
@@ -30,7 +29,8 @@ def every_figure_is_measured():
     """Every figure of the sentence, against runs of its own."""
     said, report = the_game()
     advice, frames = report["advice"][0], report["frames"] - 3
-    here, less, enough, below = (ours(NEVERBALL, size) for size in (
+    short = first_frames()
+    here, less, enough, below = (ours(short, size) for size in (
         advice["video_memory_bytes"], advice["less_bytes"], advice["enough_bytes"],
         advice["enough_bytes"] - advice["enough_within_bytes"]))
     a_frame = [run["bytes_after_warm_up"] // frames for run in (here, less, enough)]
@@ -39,12 +39,12 @@ def every_figure_is_measured():
           advice["enough_within_bytes"] == PAGE, "advice_is_the_least_that_is_enough", advice)
     check([advice[n] for n in ("bytes_per_frame", "less_costs_per_frame", "left_per_frame")]
           == [a_frame[0], a_frame[1] - a_frame[0], a_frame[2]], "advice_tells_what_sizes_cost", (advice, a_frame))
-    lines = gzip.open(NEVERBALL, "rt").read().splitlines()
+    lines = short.read_text().splitlines()
     sentence = said.strip().splitlines()[-1]
     match = re.fullmatch(
         r"  With (.*), (.*) a frame is paged, (.*) a second at 60 frames; (.*) more \((\d+)K\) removes all paging after frame 3"
         r"; 5 % less costs (.*) a second more;"
-        r" without allocation (\d+) of neverball.memtrace.gz \((?:buffer|texture \S+ \S+), line (\d+)\) it would be (.*) a frame less"
+        r" without allocation (\d+) of first60.memtrace \((?:buffer|texture \S+ \S+), line (\d+)\) it would be (.*) a frame less"
         r", the most of \d+ that were left out in turn\.", sentence)
     bytes_ = advice["video_memory_bytes"]
     check(match and list(match.groups()[:6]) == [
@@ -63,8 +63,8 @@ def five_percent_less():
     check(abs(advice["less_bytes"] * 20 - advice["video_memory_bytes"] * 19) <= 10 * PAGE, "less_is_5_percent_less", advice)
     trace, path, told = folder / "few.memtrace", folder / "few.json", []
     trace.write_text("".join(f"a {i} {2 * PAGE} buffer\nw {i} 0 {2 * PAGE}\n" for i in range(1, 60)) + "".join(
-        f"d {i}\n" for i in range(1, 60)) + ("".join(f"d {i} {i + 1}\n" for i in range(1, 59)) + "f\n") * 8)
-    for pages, less, share in ((4, 3, 25), (5, 4, 20), (16, 15, 6), (20, 19, 5), (29, 28, 3), (30, 28, 7), (64, 61, 5), (100, 95, 5)):
+        f"d {i}\n" for i in range(1, 60)) + ("".join(f"d {i} {i + 1}\n" for i in range(1, 59)) + "f\n") * 6)
+    for pages, less, share in ((4, 3, 25), (16, 15, 6), (29, 28, 3), (30, 28, 7), (100, 95, 5)):
         last = ferry(trace, "--vram", f"{4 * pages}K", "--policy", "ours", "--quiet", "--json", path).stdout.splitlines()[-1]
         advice = json.loads(path.read_text())["advice"][0]
         if advice["less_bytes"] != less * PAGE or re.findall(r"(\d+) % less", last) != [str(share)]:
@@ -79,7 +79,7 @@ def five_percent_less():
 def what_a_curve_is_advised_on():
     """The size closest to a little too small, wherever it stands in the list."""
     for sizes in ("0.8W,0.95W,4W", "4W,0.95W,0.8W", "4W,3W,0.9W"):
-        report = figures(sixty_frames(), "--sweep", "--vram", sizes, "--policy", "lru,ours")
+        report = figures(first_frames(), "--sweep", "--vram", sizes, "--policy", "lru,ours")
         wanted = 0.95 * report["median_frame_bytes"]
         best = min({run["video_memory_bytes"] for run in report["runs"]}, key=lambda size: abs(size - wanted))
         got = [advice["video_memory_bytes"] for advice in report["advice"]]
@@ -140,8 +140,8 @@ def nothing_is_told_where_nothing_can_be():
     missing = "  What to do about it is told of ours, the shipped manager, which --policy leaves out.\n"
     for name, options in (("a_size", ("--vram", "5M")), ("sizes", ("--vram", "5M,6M")), ("a_curve", ("--sweep", "--points", "2"))):
         for policies in ("lru", "lru,furthest", "lru,ours"):
-            done = ferry(sixty_frames(), "--policy", policies, "--quiet", *options)
-            silent = ferry(sixty_frames(), "--policy", policies, "--quiet", "--no-advice", *options)
+            done = ferry(first_frames(20), "--policy", policies, "--quiet", *options)
+            silent = ferry(first_frames(20), "--policy", policies, "--quiet", "--no-advice", *options)
             left_out = "ours" not in policies
             check(done.returncode == 0 and done.stdout.endswith(missing) == left_out and ("With " in done.stdout) != left_out
                   and "What to do" not in silent.stdout, f"{policies}_of_{name}_says_why_there_is_no_sentence", done)
@@ -333,12 +333,12 @@ def the_knee_of_the_curve():
 
 def a_replay_ends_with_the_sentence():
     """`ferry replay` has the laboratory play the same beside: so many frames, programs with weights."""
-    short = sixty_frames()
+    short = first_frames(20)
     for name, replayed, options in (("one", [NEVERBALL], []), ("several", [NEVERBALL, NEVERBALL], ["--weights", "3,1"])):
-        done = subprocess.run([FERRY, "replay", *replayed, "--frames", "60", "--vram", "8M", "--backend", "model", "--quiet", *options],
+        done = subprocess.run([FERRY, "replay", *replayed, "--frames", "20", "--vram", "8M", "--backend", "model", "--quiet", *options],
                               capture_output=True, text=True, timeout=600, check=False)
         policy = ferry(*[short] * len(replayed), "--vram", "8M", "--policy", "ours", "--quiet", *options)
-        want = policy.stdout.splitlines()[-1].strip().replace("sixty.memtrace", "neverball.memtrace.gz")
+        want = policy.stdout.splitlines()[-1].strip().replace(short.name, "neverball.memtrace.gz")
         check(done.returncode == policy.returncode == 0 and done.stdout.splitlines()[-1] == want and want.startswith("With 8.0 MiB"),
               f"replay_of_{name}_ends_with_the_sentence", (done, policy))
         quiet = subprocess.run([*done.args, "--no-advice"], capture_output=True, text=True, timeout=600, check=False)
@@ -384,13 +384,14 @@ def the_advice_of_several():
     path = folder / "two.json"
     small = folder / "alone.memtrace"
     small.write_text(random_trace(random.Random(4), 20))
-    done = ferry(NEVERBALL, small, "--vram", "5M", "--policy", "ours", "--quiet", "--json", path)
+    game = first_frames()
+    done = ferry(game, small, "--vram", "5M", "--policy", "ours", "--quiet", "--json", path)
     report = json.loads(path.read_text())
-    alone = [ours(trace, 5 << 20)["programs_bytes_in"][0] for trace in (NEVERBALL, small)]
+    alone = [ours(trace, 5 << 20)["programs_bytes_in"][0] for trace in (game, small)]
     together = report["runs"][0]["programs_bytes_in"]
     check(report["advice"][0]["programs_bytes_in_alone"] == alone, "advice_measures_each_program_alone", (report["advice"], alone))
     want = "; " + ", ".join(f"program {i + 1} ({name}) brings in {size_text(together[i])} (alone {size_text(alone[i])})"
-                            for i, name in enumerate(("neverball.memtrace.gz", "alone.memtrace")))
+                            for i, name in enumerate(("first60.memtrace", "alone.memtrace")))
     check(want in done.stdout.splitlines()[-1], "advice_tells_of_each_program", (want, done.stdout))
     # A model of 10 tokens beside a game of 300 frames: amounts are told in all, since no frame is both's.
     model, game = folder / "ten.memtrace", folder / "long.memtrace"

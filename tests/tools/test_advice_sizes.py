@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path.cwd() / "tests/tools"))
-from laboratory import PAGE, SEED, check, end, ferry, figures, folder, ours, random_trace, sixty_frames  # noqa: E402
+from laboratory import PAGE, SEED, check, end, ferry, figures, folder, ours, random_trace, first_frames  # noqa: E402
 
 RISES = (11, 50, 109, 296)  # Seeds of traces that page again with more memory.
 
@@ -18,7 +18,7 @@ BEYOND = (69, 119)  # Seeds of traces that page with room for all that lives at 
 
 def it_does_not_matter_where_one_asks():
     """The smallest size is the same from below and from above."""
-    found = [figures(sixty_frames(), "--vram", size, "--policy", "ours")["advice"][0] for size in ("0.8W", "0.97W", "2W")]
+    found = [figures(first_frames(), "--vram", size, "--policy", "ours")["advice"][0] for size in ("0.8W", "0.97W", "2W")]
     check(len({advice["enough_bytes"] for advice in found}) == 1 and all(a["enough_within_bytes"] == PAGE for a in found)
           and {advice["pages"] for advice in found} == {True, False}, "the_smallest_size_is_the_same_from_everywhere", found)
 
