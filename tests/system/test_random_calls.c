@@ -440,7 +440,7 @@ static void a_random_program_of_calls(void **state)
                                             .tables = table_memory};
     // The manager's paging buffer: what the miniport asks for, or so small that most operations take several.
     static const uint32_t paging_buffers[] = {0, 64, 136, 1000};
-    unsigned steps = on_model() ? 10000 : 600;
+    unsigned steps = on_model() ? rounds(5000, 10000) : rounds(300, 600);
 
     (void)state;
     if (getenv("FERRY_STEPS"))

@@ -41,7 +41,7 @@ static struct ferry_statistics figures(struct ferry_adapter *adapter)
 enum { TRANSFER = 0, FILL = 1, VIRTUAL_TRANSFER = 8, VIRTUAL_FILL = 9, UPDATE_PAGE_TABLE = 11, FLUSH_TLB = 12 };
 
 // Twice as much as there is room for: each comes in, is changed by the GPU and leaves, again and again.
-static void play(struct ferry_adapter *adapter)
+static void play(struct ferry_adapter *adapter, unsigned rounds)
 {
     struct ferry_device *device = begin(adapter);
     struct ferry_allocation *list[MANY], *copy = make(device, FERRY_PAGE_BYTES, FERRY_FLAG_CPU_VISIBLE);
@@ -54,7 +54,7 @@ static void play(struct ferry_adapter *adapter)
         write_content(list[i], BYTES, i);
     }
     must_be_resident(device, &copy, 1);
-    for (unsigned round = 0; round < 3; round++) {
+    for (unsigned round = 0; round < rounds; round++) {
         for (unsigned i = 0; i < MANY; i++) {
             must_be_resident(device, &list[i], 1);
             ok(ferry_queue_copy(queue, copy, 0, list[i], 0, FERRY_PAGE_BYTES));
@@ -80,7 +80,7 @@ static void R212_content_goes_in_and_out_by_address(void **state)
         ok(open_paging(&adapter, FERRY_PAGING_VIRTUAL, 0, iommu != 0));
         ok(ferry_adapter_query(adapter, &info));
         assert_int_equal(info.model, 2);
-        play(adapter);
+        play(adapter, on_model() ? 3 : rounds(2, 3));
         struct ferry_statistics statistics = figures(adapter);
         assert_int_equal(statistics.operations[TRANSFER] + statistics.operations[FILL], 0);
         // 64 pages of addresses: two chunks of 32 each way.
@@ -109,7 +109,7 @@ static void it_is_asked_for(void **state)
     assert_null(adapter);
     for (uint32_t model = 1; model <= 2; model++) {
         ok(open_paging(&adapter, FERRY_PAGING_PHYSICAL, model, false));
-        play(adapter);
+        play(adapter, on_model() ? 3 : rounds(1, 3));
         struct ferry_statistics statistics = figures(adapter);
         assert_true(statistics.operations[TRANSFER] > 0 && statistics.operations[FILL] > 0);
         assert_int_equal(statistics.operations[VIRTUAL_TRANSFER] + statistics.operations[VIRTUAL_FILL], 0);
@@ -154,9 +154,10 @@ static bool reset_after(unsigned turns)
 static void a_reset_in_the_middle_costs_no_content(void **state)
 {
     (void)state;
+    const unsigned step = on_model() ? 1 : rounds(7, 3);
     unsigned resets = 0, quiet = 0;
     // At 23 the buffer that is cut off retires while the miniport waits for that.
-    for (unsigned turns = on_model() ? 0 : 2; turns < 80 && quiet < 2; turns += on_model() ? 1 : 3) {
+    for (unsigned turns = on_model() ? 0 : 2; turns < 100 && quiet < 2; turns += step) {
         bool busy = reset_after(turns);
         resets += busy;
         quiet = busy ? 0 : quiet + 1;
