@@ -37,6 +37,12 @@ class Random
     std::mt19937_64 source_;
 };
 
+// How often something random is done: `many` in the long form, with which `make soak-seeds` runs all programs.
+inline unsigned rounds(unsigned few, unsigned many)
+{
+    return std::getenv("FERRY_LONG") ? many : few;
+}
+
 class Checks
 {
   public:

@@ -11,7 +11,7 @@ namespace
 void host_owes_answers(Checks &checks, Random &random)
 {
     checks.begin("a_function_reset_ends_though_the_host_owes_answers_that_come_long_after_it");
-    for (unsigned round = 0; round < 12; round++) {
+    for (unsigned round = 0; round < rounds(6, 12); round++) {
         Bench bench(checks, random);
         RootComplex &root = bench.root();
         root.bar0(FERRY_BAR0_COMPLETION_TIMEOUT, 0);
@@ -56,7 +56,7 @@ void in_front_of_the_link(Checks &checks, Random &random)
         if (at >= out && at < DATA + DATA_PAGES * 4096)
             root.local[at - out] == value ? whole++ : wrong++;
     };
-    for (unsigned round = 0; round < 60; round++) {
+    for (unsigned round = 0; round < rounds(32, 60); round++) {
         const uint32_t unordered = FERRY_PACKET_HEADER_UNORDERED_MASK;
         for (unsigned i = 0; i < 6; i++) {
             bool in = round % 4 == 3;
@@ -264,7 +264,7 @@ void after_a_hostile_host(Checks &checks, Random &random)
     Bench bench(checks, random);
     RootComplex &root = bench.root();
     HostilePackets packets([&random] { return random.word(); });
-    for (unsigned round = 0; round < 25; round++) {
+    for (unsigned round = 0; round < rounds(10, 25); round++) {
         packets.bar0 = RootComplex::BAR0;
         packets.bar2 = RootComplex::BAR2;
         for (unsigned count = 50 + random.below(400); count; count--) {
@@ -325,9 +325,9 @@ void any_trouble(Random &random, RootComplex &root)
 void whatever_is_under_way(Checks &checks, Random &random)
 {
     checks.begin("whatever_is_under_way_nothing_begins_behind_a_function_reset_and_the_device_works_when_memory_does");
-    const char *rounds = std::getenv("FERRY_RESETS");
+    const char *given = std::getenv("FERRY_RESETS");
     unsigned stuck = 0;
-    for (unsigned round = 0, all = rounds ? unsigned(std::atoi(rounds)) : 12; round < all; round++) {
+    for (unsigned round = 0, all = given ? unsigned(std::atoi(given)) : rounds(6, 12); round < all; round++) {
         Bench bench(checks, random);
         RootComplex &root = bench.root();
         root.bar0(FERRY_BAR0_ENGINE_TIMEOUT, random.once_in(2) ? 0 : 1000 + random.below(2000));

@@ -144,9 +144,9 @@ void reset_behind_reads(Checks &checks, RootComplex &root, Random &random)
 void writes_of_before(Checks &checks, Random &random)
 {
     checks.begin("no_byte_of_before_a_function_reset_is_written_after_it_with_credits_for_one_packet_of_each_kind");
-    const char *rounds = std::getenv("FERRY_RESETS");
+    const char *given = std::getenv("FERRY_RESETS");
     unsigned right = 0;
-    for (unsigned round = 0, all = rounds ? unsigned(std::atoi(rounds)) : 8; round < all; round++) {
+    for (unsigned round = 0, all = given ? unsigned(std::atoi(given)) : rounds(4, 8); round < all; round++) {
         Bench bench(checks, random);
         RootComplex &root = bench.root();
         Orders ordered(checks, random, root);

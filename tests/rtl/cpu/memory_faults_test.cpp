@@ -36,8 +36,9 @@ void dies_in_the_middle(Checks &checks, Random &random)
 {
     checks.begin("memory_that_stops_in_any_cycle_loses_no_fence_and_works_when_it_comes_back");
     Bench bench(checks, random);
-    for (int round = 0; round < 50; round++) {
-        if (round == 25)
+    const int all = (int)rounds(20, 50);
+    for (int round = 0; round < all; round++) {
+        if (round == all / 2)
             bench.mix();
         for (int i = 0; i < 4; i++) {
             bench.copies(bench.user(), 1 + random.below(8));
