@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# The manager's suite on the memcpy miniport. Everything is compiled here, with sanitizers, from the few sources under test.
+# The manager's suite on the memcpy miniport, with sanitizers. Sources under test are compiled once for all programs with the same
+# sanitizer: for libferry-san.a (host-driver/rules.mk), and for tests/system (its rules.mk).
 
 CONTRACT_SUITE := tests/contract
 MANAGER_SOURCES := $(wildcard host-driver/vidmm/*/*.c host-driver/ddi/*.c)
-MANAGER_SAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-suite/%.o)
-MANAGER_TSAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-tsan/%.o)
+MANAGER_SAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-san/%.o)
+MANAGER_TSAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-threads/%.o)
 SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,addresses crowd memcpy_build memcpy_machine \
 	memcpy_miniport memcpy_ranges memcpy_run memcpy_tables spy tiled window_watch world)
 SUITE_TESTS := $(filter-out test_threads,$(notdir $(basename $(wildcard $(CONTRACT_SUITE)/test_*.c))))
@@ -74,14 +75,16 @@ LINTS += lint-wall
 # The same tests on the real miniport over the reference model. Shares of GPU time are
 # judged on the memcpy machine alone (contract_residency_kmd says so and why).
 KMD_SUITE_SOURCES := $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/model/*.c) host-driver/link/dma_map.c
-KMD_SUITE_OBJECTS := $(KMD_SUITE_SOURCES:%.c=$(BUILD)/obj-suite/%.o) \
-	$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,addresses crowd kmd_answers kmd_machine spy tiled \
-	window_watch world)
+# The loader is compiled here, to go without the firmware's image.
+KMD_LOADER := host-driver/device/firmware_load
+KMD_LIBRARY := $(filter-out $(KMD_LOADER).c,$(KMD_SUITE_SOURCES))
+KMD_OWN := $(KMD_LOADER) $(addprefix $(CONTRACT_SUITE)/,addresses crowd kmd_answers kmd_machine spy tiled window_watch world)
+KMD_SUITE_OBJECTS := $(KMD_LIBRARY:%.c=$(BUILD)/obj-san/%.o) $(KMD_OWN:%=$(BUILD)/obj-suite/%.o)
 KMD_SUITE_TESTS := $(filter-out test_gpu_shares,$(SUITE_TESTS))
 KMD_SUITE_PROGRAMS := $(KMD_SUITE_TESTS:test_%=$(BUILD)/tests/contract_%_kmd)
 
-$(KMD_SUITE_OBJECTS): CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
-$(KMD_SUITE_OBJECTS): | $(CONTRACT)
+$(KMD_OWN:%=$(BUILD)/obj-suite/%.o): CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
+$(KMD_OWN:%=$(BUILD)/obj-suite/%.o): | $(CONTRACT)
 $(filter-out $(CHAOS_PROGRAMS),$(KMD_SUITE_PROGRAMS)): $(BUILD)/tests/contract_%_kmd: $(BUILD)/obj-suite/$(CONTRACT_SUITE)/test_%.o \
 		$(KMD_SUITE_OBJECTS) $(MANAGER_SAN)
 	@mkdir -p $(@D)
@@ -90,9 +93,9 @@ $(filter-out $(CHAOS_PROGRAMS),$(KMD_SUITE_PROGRAMS)): $(BUILD)/tests/contract_%
 TEST_PROGRAMS += $(KMD_SUITE_PROGRAMS)
 
 # Threads on the real miniport too.
-KMD_TSAN := $(KMD_SUITE_OBJECTS:$(BUILD)/obj-suite/%=$(BUILD)/obj-tsan/%)
-$(KMD_TSAN): CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
-$(KMD_TSAN): | $(CONTRACT)
+KMD_TSAN := $(KMD_LIBRARY:%.c=$(BUILD)/obj-threads/%.o) $(KMD_OWN:%=$(BUILD)/obj-tsan/%.o)
+$(KMD_OWN:%=$(BUILD)/obj-tsan/%.o): CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
+$(KMD_OWN:%=$(BUILD)/obj-tsan/%.o): | $(CONTRACT)
 $(BUILD)/tests/contract_threads_kmd: $(BUILD)/obj-tsan/$(CONTRACT_SUITE)/test_threads.o $(KMD_TSAN) $(MANAGER_TSAN)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fsanitize=thread $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread

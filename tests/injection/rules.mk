@@ -16,7 +16,7 @@ $(BUILD)/obj-inject/%.o: %.c $(FLAGS) $(INJECT_ROOM)/rules.mk | $(CONTRACT)
 $(BUILD)/obj-suite/$(INJECT_ROOM)/%.o: CPPFLAGS := -I$(CONTRACT_SUITE) $(CPPFLAGS)
 INJECT_TEST := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject every_failure manager_addresses manager_run \
 	test_manager) \
-	$(BUILD)/obj-suite/host-driver/umd/error.o
+	$(BUILD)/obj-san/host-driver/umd/error.o
 
 $(BUILD)/tests/inject_manager: $(INJECT_TEST) $(INJECT_MANAGER) \
 		$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,memcpy_build memcpy_machine memcpy_miniport memcpy_ranges memcpy_run \
@@ -25,7 +25,7 @@ $(BUILD)/tests/inject_manager: $(INJECT_TEST) $(INJECT_MANAGER) \
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -o $@ -lcmocka -lpthread
 $(BUILD)/tests/inject_manager_kmd: $(INJECT_TEST) $(INJECT_MANAGER) $(INJECT_KMD) \
 		$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,kmd_answers kmd_machine) \
-		$(patsubst %.c,$(BUILD)/obj-suite/%.o,$(wildcard sim/model/*.c))
+		$(patsubst %.c,$(BUILD)/obj-san/%.o,$(wildcard sim/model/*.c))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -o $@ -lcmocka -lpthread
 # Random programs (tests/contract/chaos.h): memory ends for them too.
@@ -33,7 +33,7 @@ $(BUILD)/tests/contract_chaos: $(CHAOS:%=$(BUILD)/obj-suite/%.o) $(SUITE_COMMON:
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
 $(BUILD)/tests/contract_chaos_kmd: $(CHAOS:%=$(BUILD)/obj-suite/%.o) $(INJECT_MANAGER) $(INJECT_KMD) \
-		$(filter-out $(BUILD)/obj-suite/host-driver/%,$(KMD_SUITE_OBJECTS))
+		$(filter-out $(BUILD)/obj-san/host-driver/% $(BUILD)/obj-suite/host-driver/%,$(KMD_SUITE_OBJECTS))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
 # All of the library but its back ends, of which the test has the model.
@@ -42,7 +42,7 @@ INJECT_PUBLIC := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject every
 $(INJECT_UMD): CPPFLAGS += -Dferry_kmd_miniport=inject_kmd_miniport
 $(BUILD)/obj-suite/$(INJECT_ROOM)/test_public.o: CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
 $(BUILD)/tests/inject_public: $(INJECT_PUBLIC) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) \
-		$(patsubst %.c,$(BUILD)/obj-suite/%.o,$(wildcard sim/model/*.c))
+		$(patsubst %.c,$(BUILD)/obj-san/%.o,$(wildcard sim/model/*.c))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -Wl,--wrap=umd_handle_make,--wrap=ferry_vidmm_submit -o $@ \
 	    -lcmocka -lpthread
@@ -50,7 +50,7 @@ $(BUILD)/tests/inject_public: $(INJECT_PUBLIC) $(INJECT_MANAGER) $(INJECT_KMD) $
 INJECT_TWO := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject plain_model test_two_submits)
 $(addprefix $(BUILD)/obj-suite/$(INJECT_ROOM)/,plain_model.o test_two_submits.o): CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
 $(BUILD)/tests/inject_two_submits: $(INJECT_TWO) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) \
-		$(patsubst %.c,$(BUILD)/obj-suite/%.o,$(wildcard sim/model/*.c))
+		$(patsubst %.c,$(BUILD)/obj-san/%.o,$(wildcard sim/model/*.c))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -Wl,--wrap=ferry_vidmm_submit -o $@ -lcmocka -lpthread
 # Two calls of one device, the first in the middle of destroying an allocation.
@@ -59,7 +59,7 @@ INJECT_BESIDE_WRAPS := $(addprefix -Wl$(comma)--wrap=,ferry_vm_block ferry_vidmm
 INJECT_BESIDE := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject plain_model test_beside_destroy)
 $(BUILD)/obj-suite/$(INJECT_ROOM)/test_beside_destroy.o: CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
 $(BUILD)/tests/inject_beside_destroy: $(INJECT_BESIDE) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) \
-		$(patsubst %.c,$(BUILD)/obj-suite/%.o,$(wildcard sim/model/*.c))
+		$(patsubst %.c,$(BUILD)/obj-san/%.o,$(wildcard sim/model/*.c))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) $(INJECT_BESIDE_WRAPS) -o $@ -lcmocka -lpthread
 TEST_PROGRAMS += $(patsubst %,$(BUILD)/tests/inject_%,beside_destroy two_submits manager manager_kmd public)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The miniport alone, on the device layer over the reference model.
 
-# Compiled once, with the contract suite (tests/contract/rules.mk).
-KMD_TEST_OBJECTS = $(KMD_SUITE_SOURCES:%.c=$(BUILD)/obj-suite/%.o)
+# Compiled once, with the library and the contract suite (tests/contract/rules.mk).
+KMD_TEST_OBJECTS = $(KMD_LIBRARY:%.c=$(BUILD)/obj-san/%.o) $(BUILD)/obj-suite/$(KMD_LOADER).o
 KMD_TEST_HEADERS = $(HOST_HEADERS) $(wildcard sim/model/*.h tests/unit/kmd/*.h tests/unit/kmd/*/*.h)
 KMD_TESTS := $(addprefix $(BUILD)/tests/test_,adapter doorbells flip miniport notices page_tables paging_order paging_sizes resets \
     user_order user_places views virtual_caps virtual_fence virtual_order)
