@@ -360,9 +360,9 @@ int main(int argc, char **argv)
         campaign.past_the_last_number(8);
     }
     checks.begin("disturbances_of_a_program_of_200_packets");
-    campaign(checks, fixed, fixed.below(1000), 977, 30);
+    campaign(checks, fixed, fixed.below(1000), 977, rounds(12, 30));
     Random fresh;
     checks.begin("disturbances_at_other_cycles_in_each_run");
-    campaign(checks, fresh, fresh.below(1000), 977, 30);
+    campaign(checks, fresh, fresh.below(1000), 977, rounds(12, 30));
     return checks.done();
 }
