@@ -23,7 +23,7 @@ std::string mixes(uint64_t seed)
             reference.aperture[16 * urgent + i] = pages[urgent][i];
     }
     const uint64_t half = LOCAL_BYTES / 2;
-    for (unsigned round = 0; round < 120; round++) {
+    for (unsigned round = 0; round < rounds(50, 120); round++) {
         machine.timing = any_timing(random);
         if (round % 5 == 0)
             machine.timing.stall_percent = 70;
@@ -99,7 +99,7 @@ std::string faults_beside(uint64_t seed)
     Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
     Reference reference(machine);
     Random &random = machine.random;
-    for (unsigned round = 0; round < 400; round++) {
+    for (unsigned round = 0; round < rounds(150, 400); round++) {
         machine.timing = any_timing(random);
         bool in_urgent = random.chance(30);
         bool write = random.chance(40);
@@ -259,7 +259,7 @@ std::string first_part_of_a_block(uint64_t seed)
     Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
     Reference reference(machine);
     Random &random = machine.random;
-    for (unsigned round = 0; round < 400; round++) {
+    for (unsigned round = 0; round < rounds(150, 400); round++) {
         machine.timing.read_latency = (unsigned)(1 + random.below(10));
         machine.timing.write_latency = (unsigned)(1 + random.below(10));
         machine.timing.stall_percent = (unsigned)(80 + random.below(15));

@@ -21,7 +21,7 @@ std::string bus_state(const Machine &machine)
 std::string watchdog(uint64_t seed)
 {
     Random random(seed);
-    for (unsigned round = 0; round < 150; round++) {
+    for (unsigned round = 0; round < rounds(60, 150); round++) {
         Machine machine(random.next(), LOCAL_BYTES, HOST_BASE, HOST_BYTES);
         unsigned timeout = (unsigned)(300 + random.below(300));
         bool host = random.chance(40);

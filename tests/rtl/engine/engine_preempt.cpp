@@ -90,7 +90,8 @@ std::string phases(uint64_t seed)
     for (unsigned i = 0; i < 16; i++)
         reference.aperture[i] = pages[i];
     unsigned cuts = 0;
-    for (unsigned round = 0; round < 60 * WAYS; round++) {
+    const unsigned each = rounds(24, 60);
+    for (unsigned round = 0; round < each * WAYS; round++) {
         Way way = (Way)(round % WAYS);
         bool stalls = random.chance(30);
         machine.timing.read_latency = (unsigned)(random.chance(50) ? 1 + random.below(4) : random.below(150));
@@ -167,7 +168,7 @@ std::string phases(uint64_t seed)
             return where + ": local read data waited " + std::to_string(machine.local.most_waiting) +
                    " cycles, at most " + std::to_string(in_front);
     }
-    if (cuts < 20 * WAYS)
+    if (cuts < each / 3 * WAYS)
         return "only " + std::to_string(cuts) + " jobs were cut";
     return "";
 }

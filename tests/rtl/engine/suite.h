@@ -29,6 +29,12 @@ extern const std::vector<Test> VIRTUAL_TESTS;
 extern const std::vector<Test> ENTRY_TESTS;
 extern const std::vector<Test> STORM_TESTS;
 
+// How often something random is done: `many` in the long form, with which `make soak-seeds` runs all programs.
+inline unsigned rounds(unsigned few, unsigned many)
+{
+    return getenv("FERRY_LONG") != nullptr ? many : few;
+}
+
 // What the engine tells: `position` is the low half of the address as the job has it, or the offset in a list's pages.
 struct Fault {
     unsigned kind, slot, write, packet_offset;
