@@ -327,7 +327,12 @@ static void events_tell_the_story(void **state)
     ok(ferry_queue_copy(b->queue, a, 0, a, 50000, 50000));
     run_job(b->queue);
     ok(ferry_allocation_destroy(a));
-    run_job(b->queue);
+    // What takes its addresses away goes on behind the call, and no job waits for it.
+    unsigned jobs = 1;
+    do {
+        run_job(b->queue);
+        jobs++;
+    } while (log.paging_ended < log.paging_begun && jobs < 100);
     ok(ferry_adapter_observe(b->adapter, NULL, NULL));
     assert_int_equal(log.strange, 0);
     assert_int_equal(log.open_calls, 0);
@@ -336,8 +341,8 @@ static void events_tell_the_story(void **state)
     assert_true((log.kinds[FERRY_EVENT_MAPPED] > 0) == (log.kinds[FERRY_EVENT_UNMAPPED] > 0));
     assert_true(log.paging_begun >= 1);
     assert_int_equal(log.paging_begun, log.paging_ended);
-    assert_int_equal(log.kinds[FERRY_EVENT_JOB_BEGIN], 2);
-    assert_int_equal(log.kinds[FERRY_EVENT_JOB_END], 2);
+    assert_int_equal(log.kinds[FERRY_EVENT_JOB_BEGIN], jobs);
+    assert_int_equal(log.kinds[FERRY_EVENT_JOB_END], jobs);
     assert_int_equal(log.kinds[FERRY_EVENT_PLACED], 1);
     assert_int_equal(log.kinds[FERRY_EVENT_REMOVED], 1);
 }
