@@ -33,7 +33,7 @@ static uint64_t room_of(const struct ferry_vm_range *top, unsigned which)
     return top ? top->tree.sums.room[which] : 0;
 }
 
-// Behind the last one there is always room, as far as this goes.
+// That behind the last one is not counted: there is always some, as far as this goes.
 static uint64_t room_behind(const struct ferry_vm_range *range, unsigned which)
 {
     return range->tree.next == UINT64_MAX ? 0 : room_between(end_of(range), range->tree.next, which);
