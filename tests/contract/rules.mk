@@ -37,10 +37,11 @@ $(filter-out $(CHAOS_PROGRAMS),$(SUITE_PROGRAMS)): $(BUILD)/tests/contract_%: $(
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
 
-# This one counts what ranges and operations are looked at.
+# These count what ranges and what operations are looked at.
 $(addprefix $(BUILD)/tests/contract_,va_many va_many_kmd): CROWD_WAITS += \
-	$(addprefix -Wl$(comma)--wrap=,ferry_vm_reached ferry_vm_operation_over ferry_vm_address_most_pieces \
-	ferry_vm_address_find ferry_vm_batch_removed)
+	$(addprefix -Wl$(comma)--wrap=,ferry_vm_address_most_pieces ferry_vm_address_find ferry_vm_batch_removed)
+$(addprefix $(BUILD)/tests/contract_,va_line va_line_kmd): CROWD_WAITS += \
+	$(addprefix -Wl$(comma)--wrap=,ferry_vm_reached ferry_vm_operation_over)
 
 # A neighbour comes in between the turns of whoever waits.
 $(addprefix $(BUILD)/tests/contract_,linear_waits linear_waits_kmd): CROWD_WAITS += -Wl,--wrap=ferry_vm_block
@@ -104,7 +105,7 @@ TEST_PROGRAMS += $(BUILD)/tests/contract_threads_kmd
 
 # All of them in driver model 2, but for those that choose it themselves.
 MODEL2_ALWAYS := %_address_faults_kmd $(foreach name,va_instances va_update va_beside va_queues va_strays va_cells \
-	va_many va_again va_ends va_index va_tables va_waits virtual_paging,%_$(name) %_$(name)_kmd)
+	va_line va_many va_again va_ends va_index va_tables va_waits virtual_paging,%_$(name) %_$(name)_kmd)
 MODEL2_SUITE := $(patsubst %,%_model2,$(filter-out $(MODEL2_ALWAYS),$(SUITE_PROGRAMS) $(KMD_SUITE_PROGRAMS) \
 	$(BUILD)/tests/contract_threads $(BUILD)/tests/contract_threads_kmd))
 $(MODEL2_SUITE): %_model2: % $(CONTRACT_SUITE)/rules.mk
