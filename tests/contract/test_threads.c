@@ -2,11 +2,13 @@
 // Several threads on one manager, under the thread sanitizer: two share a device, two have their own, one only looks;
 // and one waits long while another goes on.
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "vidmm/api/call.h"
 #include "world.h"
 
 #define ROUNDS 150
@@ -276,10 +278,55 @@ static void a_slow_wait_keeps_nobody_out(void **state)
     world_close(world);
 }
 
+#define YIELDS 20000
+
+struct yielder {
+    struct ferry_vidmm *manager;
+    unsigned name, *last, twice; // last: whose turn it was, under the lock
+};
+
+static void *yield_often(void *argument)
+{
+    struct yielder *yielder = argument;
+    ferry_vm_take_lock(yielder->manager);
+    for (unsigned i = 0; i < YIELDS; i++) {
+        yielder->twice += *yielder->last == yielder->name;
+        *yielder->last = yielder->name;
+        ferry_vm_yield(yielder->manager);
+    }
+    *yielder->last = yielder->name;
+    ferry_vm_give_lock(yielder->manager);
+    return NULL;
+}
+
+// Two that let each other in again and again, and both are there before the first does, have every second turn each,
+// however the system runs their threads.
+static void who_lets_others_in_has_the_turn_behind_them(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    struct ferry_vidmm *manager = world->manager;
+    unsigned last = 2;
+    struct yielder first = {manager, 0, &last, 0}, second = {manager, 1, &last, 0};
+    pthread_t threads[2];
+    ferry_vm_take_lock(manager);
+    uint64_t tickets = atomic_load(&manager->tickets);
+    assert_int_equal(pthread_create(&threads[0], NULL, yield_often, &first), 0);
+    assert_int_equal(pthread_create(&threads[1], NULL, yield_often, &second), 0);
+    while (atomic_load(&manager->tickets) != tickets + 2)
+        sched_yield();
+    ferry_vm_give_lock(manager);
+    pthread_join(threads[0], NULL);
+    pthread_join(threads[1], NULL);
+    assert_int_equal(first.twice + second.twice, 0);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(many_threads_keep_their_content),
                                        cmocka_unit_test(R239_R243_R247_many_threads_discard_while_their_jobs_run),
-                                       cmocka_unit_test(a_slow_wait_keeps_nobody_out)};
+                                       cmocka_unit_test(a_slow_wait_keeps_nobody_out),
+                                       cmocka_unit_test(who_lets_others_in_has_the_turn_behind_them)};
     return WORLD_RUN(tests);
 }

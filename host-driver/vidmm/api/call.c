@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vidmm/api/call.h"
 
-void ferry_vm_take_lock(struct ferry_vidmm *manager)
+static void wait_for_ticket(struct ferry_vidmm *manager, uint64_t ticket)
 {
-    uint64_t ticket = atomic_fetch_add(&manager->tickets, 1);
     if (atomic_load(&manager->serving) == ticket)
         return;
     pthread_mutex_lock(&manager->mutex);
@@ -12,16 +11,27 @@ void ferry_vm_take_lock(struct ferry_vidmm *manager)
     pthread_mutex_unlock(&manager->mutex);
 }
 
-void ferry_vm_give_lock(struct ferry_vidmm *manager)
+// Nobody needs to be woken for a ticket that nobody has, or the caller himself.
+static void serve_next(struct ferry_vidmm *manager, uint64_t own)
 {
     uint64_t next = atomic_fetch_add(&manager->serving, 1) + 1;
     // Who takes a ticket after this look finds it served; who took it before may wait, and is told under the mutex, so
     // that he has either not looked yet or is asleep.
-    if (atomic_load(&manager->tickets) == next)
+    if (next == own || atomic_load(&manager->tickets) == next)
         return;
     pthread_mutex_lock(&manager->mutex);
     pthread_cond_broadcast(&manager->next);
     pthread_mutex_unlock(&manager->mutex);
+}
+
+void ferry_vm_take_lock(struct ferry_vidmm *manager)
+{
+    wait_for_ticket(manager, atomic_fetch_add(&manager->tickets, 1));
+}
+
+void ferry_vm_give_lock(struct ferry_vidmm *manager)
+{
+    serve_next(manager, UINT64_MAX);
 }
 
 int ferry_vm_enter(struct ferry_vidmm *manager)
@@ -47,10 +57,13 @@ int ferry_vm_leave(struct ferry_vidmm *manager, int result)
     return result;
 }
 
+// The next turn is asked for before this one is given away: else whoever is let in could have any number of turns until
+// the caller's thread runs again, and nobody could play a random program once more.
 void ferry_vm_yield(struct ferry_vidmm *manager)
 {
-    ferry_vm_give_lock(manager);
-    ferry_vm_take_lock(manager);
+    uint64_t ticket = atomic_fetch_add(&manager->tickets, 1);
+    serve_next(manager, ticket);
+    wait_for_ticket(manager, ticket);
 }
 
 int ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number, struct ferry_vm_patience *patience)
