@@ -31,7 +31,8 @@ static struct {
     uint64_t fence;
     int result;
     D3DKMT_HANDLE destroyed;
-    unsigned gone; // devices, a bit each
+    unsigned gone;  // devices, a bit each
+    unsigned ended; // the device or program of these; number may be drawn again in the same step
     bool program_gone;
     bool fills_locked;
     bool wrong; // content
@@ -292,6 +293,7 @@ static void join(unsigned device)
         OKAY(meanwhile.result);
         meanwhile.gone = program ? (number == 0 ? 3 : 4) : 1u << number;
         meanwhile.program_gone = program;
+        meanwhile.ended = number;
         if (chaos_is_gone(device))
             longjmp(chaos_left, 1);
         return;
@@ -338,9 +340,9 @@ static void note_what_is_gone(void)
         return;
     chaos.died++;
     if (meanwhile.program_gone)
-        chaos_program_gone(meanwhile.number);
+        chaos_program_gone(meanwhile.ended);
     else
-        chaos_device_gone(meanwhile.number);
+        chaos_device_gone(meanwhile.ended);
 }
 
 int chaos_joined(int result, unsigned device)
