@@ -440,6 +440,36 @@ static void a_device_ends_behind_the_page_tables_of_what_it_had(void **state)
     }
 }
 
+static void count_turns(void *context)
+{
+    ++*(unsigned *)context;
+}
+
+// A program that is killed has so many small things in the aperture. Each has to be unmapped; for all of them together
+// as many buffers are waited for as that takes.
+static void what_ends_together_is_taken_away_together(void **state)
+{
+    (void)state;
+    enum { COUNT = 400 };
+    struct world_options options = world_defaults();
+    options.machine.aperture_bytes = PAGES(COUNT + 24);
+    struct world *world = world_open(&options);
+    D3DKMT_HANDLE small[COUNT];
+    unsigned count = 0;
+    for (unsigned i = 0; i < COUNT; i++)
+        small[i] = world_create_in_aperture(world, PAGES(1), CPU);
+    assert_true(world_resident(world, small, COUNT) >= 0);
+    for (unsigned i = 0; i < COUNT; i++)
+        ferry_vidmm_poll(world->manager, true);
+    world->knobs->delay = 1;
+    world->knobs->before_turn = count_turns;
+    world->knobs->before_turn_context = &count;
+    assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
+    world->knobs->before_turn = NULL;
+    assert_true(count > 0 && count < COUNT / 4);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,6 +482,7 @@ int main(void)
         cmocka_unit_test(a_device_whose_end_times_out_keeps_what_a_lock_would_have_discarded),
         cmocka_unit_test(a_device_that_goes_under_a_lock_that_discards_leaves_no_entry),
         cmocka_unit_test(turns_of_others_bring_back_nothing_that_is_being_destroyed),
+        cmocka_unit_test(what_ends_together_is_taken_away_together),
     };
     return WORLD_RUN(tests);
 }

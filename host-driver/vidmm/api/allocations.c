@@ -31,7 +31,8 @@ static struct ferry_vm_allocation *hidden(struct ferry_vidmm *manager, D3DKMT_HA
 // that it has left meanwhile, brought operations that wait for its jobs; they overtake each other, so none of them is
 // the last. What has to be queued for it takes a few places in the pager's line, which an empty line always has:
 // nothing is kept for want of memory.
-int ferry_vm_allocation_rests(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, unsigned *node, uint64_t *number)
+int ferry_vm_allocation_rests(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, bool with_device, unsigned *node,
+                              uint64_t *number)
 {
     struct ferry_vm_sched *sched = &manager->sched;
     struct ferry_vm_allocation *allocation = hidden(manager, handle);
@@ -48,7 +49,9 @@ int ferry_vm_allocation_rests(struct ferry_vidmm *manager, D3DKMT_HANDLE handle,
         return result;
     else if (ferry_vm_subject_pending(sched, allocation->subject.last_fence, true, node))
         *number = allocation->subject.last_fence[*node];
-    else if (several && (*number = ferry_vm_allocation_pending(sched, allocation->device, handle)) == 0)
+    else if (several && !with_device)
+        *number = ferry_vm_allocation_pending(sched, allocation->device, handle);
+    if (result == FERRY_OK && *number == 0 && several)
         *number = ferry_vm_update_pending(sched, &allocation->subject);
     return *number != 0 ? FERRY_PENDING : FERRY_OK;
 }
@@ -62,7 +65,7 @@ static int wait_for_all(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
     do {
         unsigned node;
         uint64_t number;
-        result = ferry_vm_allocation_rests(manager, handle, &node, &number);
+        result = ferry_vm_allocation_rests(manager, handle, false, &node, &number);
         if (result == FERRY_OK) {
             result = ferry_vm_reserve(sched, ferry_vm_allocation_free_most(hidden(manager, handle)));
             if (result == FERRY_OK || sched->done == sched->queued)

@@ -102,6 +102,18 @@ static void show_all(struct ferry_vidmm *manager, struct ferry_vm_device *device
     ferry_vm_handle_hide(&manager->core.handles, device->handle, FERRY_VM_SHOWN);
 }
 
+// What each allocation has to have taken away is queued before any of that is waited for, and of paging the latest is:
+// so the turns are as few as the buffers.
+static int wait_for_latest(const struct ferry_vm_sched *sched, unsigned its_node, uint64_t its_number, unsigned *node,
+                           uint64_t *number)
+{
+    if (*number == 0 || (*node == sched->paging_node && (its_node != *node || its_number > *number))) {
+        *node = its_node;
+        *number = its_number;
+    }
+    return FERRY_PENDING;
+}
+
 // A turn towards the moment at which nothing that the device has is waited for any more, and all of it can go: else it
 // is there as it was. Contexts first: behind their jobs nothing names the allocations.
 static int come_to_rest(struct ferry_vidmm *manager, struct ferry_vm_device *device, struct ferry_vm_patience *patience)
@@ -121,17 +133,25 @@ static int come_to_rest(struct ferry_vidmm *manager, struct ferry_vm_device *dev
             result = FERRY_PENDING;
         }
     }
+    bool in_use = result == FERRY_PENDING;
     for (struct ferry_vm_list *link = device->allocations.next; link != &device->allocations; link = link->next) {
         D3DKMT_HANDLE handle = allocation_at(link)->subject.handle;
         if (hide(manager, handle)) {
             others = true;
-        } else if (!stopped && result == FERRY_OK) {
-            result = ferry_vm_allocation_rests(manager, handle, &node, &number);
+        } else if (!stopped && !in_use && result >= 0) {
+            unsigned its_node;
+            uint64_t its_number;
+            int rests = ferry_vm_allocation_rests(manager, handle, true, &its_node, &its_number);
+            others |= rests == FERRY_PENDING && its_number == 0;
+            if (rests < 0)
+                result = rests;
+            else if (its_number != 0)
+                result = wait_for_latest(sched, its_node, its_number, &node, &number);
             most += ferry_vm_allocation_free_most(allocation_at(link));
         }
     }
     // What another call is destroying just now, or still locking, is waited for by letting that call go on.
-    if ((result == FERRY_OK && others) || (result == FERRY_PENDING && number == 0)) {
+    if (result == FERRY_OK && others) {
         ferry_vm_yield(manager);
         return FERRY_PENDING;
     }
@@ -146,7 +166,8 @@ static int come_to_rest(struct ferry_vidmm *manager, struct ferry_vm_device *dev
         result = FERRY_PENDING;
     }
     if (result == FERRY_PENDING) {
-        result = ferry_vm_block(manager, node, number, patience);
+        while ((result = ferry_vm_block(manager, node, number, patience)) == FERRY_PENDING)
+            ;
         return result >= 0 || result == FERRY_ERROR_CRITICAL ? FERRY_PENDING : result;
     }
     return result;
