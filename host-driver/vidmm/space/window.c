@@ -34,7 +34,7 @@ static void look_around(struct ferry_vm_search *search, struct ferry_vm_block *s
     uint64_t behind = price(search, seed);
     if (behind == FERRY_VM_NEVER)
         return;
-    while (left->previous && seed->first + seed->pages - left->first < reach + seed->pages) {
+    while (left->previous && ferry_vm_most(left->previous->first, search->wanted->lowest) + reach > seed->first) {
         uint64_t more = price(search, left->previous);
         if (more == FERRY_VM_NEVER || behind + more >= search->cost)
             break;

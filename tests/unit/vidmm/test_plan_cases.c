@@ -179,11 +179,52 @@ static void what_has_long_been_cold_is_given_up_however_large(void **state)
     }
 }
 
+// Single pages, the oldest at the highest address. Room for three is where the oldest ones are: a window beside the
+// first victim would leave it alone in the middle, and after as many as the plan looks at the whole segment is looked
+// at for every further one.
+static void the_first_victim_is_in_the_window(void **state)
+{
+    enum { OLD = 3000, NEW = 300, PAGES_OF_NEW = 3 };
+    struct owner *owners = calloc(OLD + NEW, sizeof(*owners));
+    struct ferry_vm_space space;
+    struct ferry_vm_victims victims;
+    struct ferry_vm_region region = {&space, &victims, true};
+    struct ferry_vm_plan plan = {0};
+    uint64_t missing;
+    (void)state;
+    assert_true(ferry_vm_space_init(&space, OLD));
+    ferry_vm_victims_init(&victims, false);
+    for (unsigned i = 0; i < OLD; i++) {
+        bool no_memory;
+        owners[i].use = (struct ferry_vm_use){.last = OLD - i, .pages = 1, .serial = i + 1};
+        owners[i].block = ferry_vm_space_take(&space, 1, 1, false, 0, &owners[i], &no_memory);
+        ferry_vm_victim_add(&victims, &owners[i].use);
+    }
+    ferry_vm_plan_begin(&plan, NULL, facts_of, owner_of, OLD + 1);
+    facts_asked = 0;
+    for (unsigned i = OLD; i < OLD + NEW; i++) {
+        struct ferry_vm_wanted wanted = {&owners[i], PAGES_OF_NEW, 0, UINT64_MAX, false};
+        owners[i].fixed = true;
+        assert_int_equal(ferry_vm_plan_want(&plan, &region, &wanted, &missing), FERRY_VM_PLANNED);
+    }
+    print_message("  questions a plan: %llu\n", (unsigned long long)facts_asked / NEW);
+    assert_true(facts_asked < UINT64_C(4000) * NEW);
+    ferry_vm_plan_finish(&plan);
+    assert_int_equal(plan.evicted_pages, NEW * PAGES_OF_NEW);
+    for (size_t i = 0; i < plan.step_count; i++)
+        if (plan.steps[i].kind == FERRY_VM_STEP_EVICT)
+            assert_true((struct owner *)plan.steps[i].owner - owners >= OLD - NEW * PAGES_OF_NEW);
+    ferry_vm_plan_destroy(&plan);
+    ferry_vm_space_destroy(&space);
+    free(owners);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_has_long_been_cold_is_given_up_however_large),
                                        cmocka_unit_test(who_is_needed_soon_is_pushed_aside_and_not_thrown_out),
                                        cmocka_unit_test(who_may_not_leave_is_not_pushed_by_inches),
+                                       cmocka_unit_test(the_first_victim_is_in_the_window),
                                        cmocka_unit_test(a_plan_does_not_walk_over_the_segment)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
