@@ -55,6 +55,9 @@ struct ferry_gpu_info {
 int ferry_gpu_open(struct ferry_link *link, const struct ferry_gpu_options *options, struct ferry_gpu **gpu);
 /// Stop the core and close the link. NULL is allowed.
 void ferry_gpu_close(struct ferry_gpu *gpu);
+/// Memory that it may still reach for is about to go: from now on it reaches nothing, where the link has a way to see
+/// to that and does not know what is mapped. It works again when it is opened again.
+void ferry_gpu_silence(struct ferry_gpu *gpu);
 /// What was read at open; does not touch the device.
 void ferry_gpu_query(const struct ferry_gpu *gpu, struct ferry_gpu_info *info);
 /// FERRY_OK while RUNNING; FIRMWARE when halted (then *halt_code and *halt_argument, may be NULL, tell), CONTRACT when

@@ -128,14 +128,19 @@ static void tell_refusals(struct ferry_gpu *gpu, ferry_link_refused_write *handl
     }
 }
 
-/// Everything but the link.
-static void drop(struct ferry_gpu *gpu)
+void ferry_gpu_silence(struct ferry_gpu *gpu)
 {
-    tell_refusals(gpu, NULL);
     // What is still on its way to memory that goes away is refused there, or does not leave the device.
     if (gpu->link->operations->silence != NULL) {
         gpu->link->operations->silence(gpu->link);
     }
+}
+
+/// Everything but the link.
+static void drop(struct ferry_gpu *gpu)
+{
+    tell_refusals(gpu, NULL);
+    ferry_gpu_silence(gpu);
     free(gpu->refusal);
     for (uint32_t ring = 0; ring < FERRY_BAR0_RING_COUNT; ring++) {
         ferry_gpu_memory_drop(gpu, &gpu->ring[ring].memory);

@@ -203,6 +203,46 @@ static void what_a_start_without_a_link_has_given_away_stays(void **state)
     assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_SUCCESS);
 }
 
+static unsigned silenced;
+
+static void count_silence(struct ferry_link *link)
+{
+    (void)link;
+    silenced++;
+}
+
+// Its manager gives pages back behind the stop. Where the device may still work, for nothing could be taken back, it
+// has to reach nothing by then: not every link keeps it from what is not mapped.
+static void a_device_that_cannot_be_stopped_is_cut_off(void **state)
+{
+    struct rig *rig = *state;
+    struct ferry_link_operations without = *rig->link->operations;
+    struct host_pages from;
+
+    pages_make(rig, &from, 1);
+    link_before = rig->link->operations;
+    without.pump = pump_without;
+    without.write32 = write_without;
+    without.silence = count_silence;
+    rig->link->operations = &without;
+    for (unsigned gone = 0; gone < 2; gone++) {
+        DXGKRNL_INTERFACE os = {sizeof os, DXGKRNL_INTERFACE_VERSION, rig, on_notify, on_dpc, on_queue};
+        DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
+
+        transfer_arguments(&a, NULL, &from.mdl, true, 0x10000, 4096);
+        assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+        submit_paging(rig, &a, 1);
+        link_is_gone = gone;
+        assert_int_equal(rig->kmd->DxgkDdiStopDevice(rig->adapter), STATUS_SUCCESS);
+        assert_int_equal(silenced, gone);
+        link_is_gone = false;
+        assert_int_equal(ferry_gpu_run(rig->gpu, 100000), FERRY_OK);
+        assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_SUCCESS);
+    }
+    rig->link->operations = link_before;
+    pages_free(rig, &from);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +253,7 @@ int main(void)
         CASE(a_start_whose_aperture_buffer_fails_is_named),
         CASE(a_device_that_hangs_is_left_with_nothing_to_fetch),
         CASE(what_a_start_without_a_link_has_given_away_stays),
+        CASE(a_device_that_cannot_be_stopped_is_cut_off),
     };
 
     printf("miniport: real\n");
