@@ -124,12 +124,9 @@ static NTSTATUS stop_device(HANDLE hAdapter)
     adapter->started = false;
     // What a ring still holds of ours names memory that goes now: the pages below, and buffers of the manager's. So it
     // is when a start fails half-way, or a manager gives the device up; and the next start needs a ring that goes on.
-    // Where nothing can be taken back, for want of a link it may be, our pages stay for the next start; and the device
-    // is cut off from all others, before the manager gives them back.
+    // Where nothing can be taken back, for want of a link it may be, our pages stay for the next start.
     bool quiet = !kmd_pending(adapter) || kmd_reset_from_timeout(adapter) == STATUS_SUCCESS;
     kmd_release_all_ranges(adapter);
-    if (!quiet)
-        ferry_gpu_silence(adapter->gpu);
     if (quiet)
         free_pages(adapter);
     return STATUS_SUCCESS;

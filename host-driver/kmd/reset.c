@@ -145,13 +145,10 @@ uint32_t kmd_pending(struct kmd_adapter *adapter)
     return entries;
 }
 
-NTSTATUS kmd_reset_from_timeout(HANDLE hAdapter)
+static NTSTATUS empty_rings(struct kmd_adapter *adapter)
 {
-    struct kmd_adapter *adapter = hAdapter;
     uint32_t numbers[KMD_RINGS];
 
-    if (!adapter)
-        return STATUS_INVALID_PARAMETER;
     // Until the rings are empty: each round aborts what the device holds. The first one opens rings again that a lost
     // doorbell has closed.
     uint32_t before = 0;
@@ -181,6 +178,19 @@ NTSTATUS kmd_reset_from_timeout(HANDLE hAdapter)
         drop_waiting(ring);
     }
     return STATUS_SUCCESS;
+}
+
+NTSTATUS kmd_reset_from_timeout(HANDLE hAdapter)
+{
+    struct kmd_adapter *adapter = hAdapter;
+
+    if (!adapter)
+        return STATUS_INVALID_PARAMETER;
+    NTSTATUS status = empty_rings(adapter);
+    // It may still work for all we know, and its manager gives pages back behind this.
+    if (status != STATUS_SUCCESS)
+        ferry_gpu_silence(adapter->gpu);
+    return status;
 }
 
 NTSTATUS kmd_restart_from_timeout(HANDLE hAdapter)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // After a critical stop: what is destroyed is gone, and the device touches none of it any more.
+#include "in_vain.h"
 #include "programs.h"
 
 // The miniport's next answer is none that the contract knows.
@@ -105,12 +106,57 @@ static void a_stop_in_the_middle_of_an_end_ends_it(void **state)
     world_close(world);
 }
 
+static struct {
+    struct world *world;
+    size_t pages; // that were not given back when it was cut off
+    unsigned calls;
+} cut_off;
+
+static NTSTATUS cut_it_off(HANDLE adapter)
+{
+    (void)adapter;
+    cut_off.pages = machine_pages_out(cut_off.world->machine);
+    cut_off.calls++;
+    return STATUS_IO_TIMEOUT;
+}
+
+// It may work on for all that anybody knows. The whole of it is reset, with which the miniport cuts it off, before a
+// page that it was given is another's.
+static void an_engine_that_cannot_be_reset_is_cut_off_before_memory_goes(void **state)
+{
+    (void)state;
+    for (unsigned resets = 0; resets < 2; resets++) {
+        struct world *world = world_open_default();
+        struct ferry_vidmm *manager = world->manager;
+        D3DKMT_HANDLE to = world_create_in_aperture(world, PAGES(4), CPU);
+        world_require(world, to);
+        world->knobs->hang = true;
+        (void)world_gpu_name(world, world->context, to, true);
+        const DRIVER_INITIALIZATION_DATA *own = manager->core.miniport;
+        DRIVER_INITIALIZATION_DATA table = *own;
+        cut_off.world = world;
+        cut_off.calls = 0;
+        table.DxgkDdiResetEngine = resets ? own->DxgkDdiResetEngine : no_reset;
+        table.DxgkDdiResetFromTimeout = cut_it_off;
+        manager->core.miniport = &table;
+        size_t pages = machine_pages_out(world->machine);
+        stop(world);
+        gone(world, to);
+        assert_int_equal(cut_off.calls, !resets);
+        assert_true(resets || cut_off.pages >= pages);
+        assert_true(machine_pages_out(world->machine) < pages);
+        manager->core.miniport = own;
+        world_close(world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_of_object_can_be_destroyed),
         cmocka_unit_test(memory_goes_when_the_device_has_done_with_it),
         cmocka_unit_test(a_stop_in_the_middle_of_an_end_ends_it),
+        cmocka_unit_test(an_engine_that_cannot_be_reset_is_cut_off_before_memory_goes),
     };
     return WORLD_RUN(tests);
 }

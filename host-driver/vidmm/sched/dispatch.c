@@ -226,11 +226,16 @@ void ferry_vm_quiesce(struct ferry_vm_sched *sched)
         if (result != FERRY_OK)
             break;
     }
-    // The engine is one for all nodes, and a submission that failed never ends: so whatever this says, nothing runs.
+    // The engine is one for all nodes, and a submission that failed never ends. Of an engine that cannot be reset the
+    // miniport sees to it that it reaches no memory any more.
+    const DRIVER_INITIALIZATION_DATA *miniport = sched->core->miniport;
+    bool runs = false;
     for (unsigned i = 0; i < sched->node_count; i++) {
         DXGKARG_RESETENGINE reset = {.NodeOrdinal = i};
         if (sched->nodes[i].in_flight > 0)
-            sched->core->miniport->DxgkDdiResetEngine(sched->core->adapter, &reset);
+            runs |= !NT_SUCCESS(miniport->DxgkDdiResetEngine(sched->core->adapter, &reset));
     }
+    if (runs && miniport->DxgkDdiResetFromTimeout)
+        miniport->DxgkDdiResetFromTimeout(sched->core->adapter);
     ferry_vm_drain(sched);
 }
