@@ -177,25 +177,19 @@ static int read_entry(struct umd_adapter *adapter, bool in_host, uint64_t at, ui
     return error;
 }
 
-int ferry_va_walk(struct ferry_device *handle, uint64_t address, struct ferry_va_steps *walk)
+static int walk_down(struct umd_adapter *adapter, DXGK_SEGMENTOFFSET root, uint64_t address,
+                     struct ferry_va_steps *walk)
 {
-    struct umd_call call;
-    DXGK_SEGMENTOFFSET root;
-
-    if (!walk || walk->size != sizeof *walk || address >= bytes_under(LEVELS))
-        return FERRY_ERROR_ARGUMENT;
-    const struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, NULL);
-    if (!device)
-        return umd_not_entered();
-    int error = ferry_vidmm_root_virtual(call.adapter->vidmm, device->vidmm, &root);
-    *walk = (struct ferry_va_steps){.size = sizeof *walk};
-    bool further = error == FERRY_OK && (root.SegmentId != 0 || root.SegmentOffset != 0), in_host = root.SegmentId == 0;
+    bool further = root.SegmentId != 0 || root.SegmentOffset != 0, in_host = root.SegmentId == 0;
     uint64_t table = root.SegmentOffset;
+    int error = FERRY_OK;
+
+    *walk = (struct ferry_va_steps){.size = sizeof *walk};
     for (uint32_t level = LEVELS; error == FERRY_OK && further && level-- > 0;) {
         uint32_t index = (uint32_t)(address / bytes_under(level) % 512);
         uint64_t entry = 0;
 
-        error = read_entry(call.adapter, in_host, table + 8 * index, &entry);
+        error = read_entry(adapter, in_host, table + 8 * index, &entry);
         struct ferry_va_step *step = &walk->steps[walk->count];
         *step = step_of(in_host, table, level, index, entry, address);
         walk->count += error == FERRY_OK;
@@ -203,5 +197,47 @@ int ferry_va_walk(struct ferry_device *handle, uint64_t address, struct ferry_va
         table = step->leads_to;
         in_host = step->host;
     }
-    return umd_leave(&call, error);
+    return error;
+}
+
+// Calls that wait let others in, and the device runs on: a table that is freed may be another program's by the time
+// that it is read. It was this one's if all that led to it leads there still.
+static int look_again(struct umd_adapter *adapter, const struct ferry_va_steps *walk, bool *same)
+{
+    int error = FERRY_OK;
+
+    *same = true;
+    for (uint32_t i = 0; i + 1 < walk->count && error == FERRY_OK && *same; i++) {
+        const struct ferry_va_step *step = &walk->steps[i];
+        uint64_t entry = 0;
+
+        error = read_entry(adapter, step->table_in_host, step->table + 8 * step->index, &entry);
+        *same = entry == step->entry;
+    }
+    return error;
+}
+
+#define MOST_WALKS 64
+
+int ferry_va_walk(struct ferry_device *handle, uint64_t address, struct ferry_va_steps *walk)
+{
+    struct umd_call call;
+    DXGK_SEGMENTOFFSET root;
+    bool same = false;
+
+    if (!walk || walk->size != sizeof *walk || address >= bytes_under(LEVELS))
+        return FERRY_ERROR_ARGUMENT;
+    const struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, NULL);
+    if (!device)
+        return umd_not_entered();
+    *walk = (struct ferry_va_steps){.size = sizeof *walk};
+    int error = FERRY_OK;
+    for (unsigned i = 0; i < MOST_WALKS && error == FERRY_OK && !same; i++) {
+        error = ferry_vidmm_root_virtual(call.adapter->vidmm, device->vidmm, &root);
+        if (error == FERRY_OK)
+            error = walk_down(call.adapter, root, address, walk);
+        if (error == FERRY_OK)
+            error = look_again(call.adapter, walk, &same);
+    }
+    return umd_leave(&call, error == FERRY_OK && !same ? FERRY_ERROR_BUSY : error);
 }

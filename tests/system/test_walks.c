@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "ferry_contract.h"
 #include "umd/handles.h"
+#include "umd/objects.h"
 
 #define KIB 1024u
 #define MIB (1024u * KIB)
@@ -205,6 +206,105 @@ static void model_1_has_nothing_to_walk(void **state)
     ferry_adapter_close(adapter);
 }
 
+// ---- What another thread's calls, which wait for the device, do between two reads of a walk ----
+
+static struct {
+    struct umd_adapter *inside; // NULL = nothing
+    uint64_t where;
+    D3DKMT_HANDLE device, other, allocation; // The other program's allocation.
+    unsigned after, reads;
+} between;
+
+static void run_all(struct umd_adapter *inside)
+{
+    for (bool left = true; left;)
+        ok(ferry_vidmm_work(inside->vidmm, &left));
+}
+
+// What was mapped is free, and its tables are the other program's, which maps at the same address.
+static void before_a_read(void)
+{
+    struct ferry_vidmm_virtual range = {.size = sizeof range, .address = between.where, .bytes = 4 * KIB};
+
+    if (!between.inside || between.reads++ != between.after)
+        return;
+    ok(ferry_vidmm_free_virtual(between.inside->vidmm, between.device, between.where, 4 * KIB));
+    run_all(between.inside);
+    ok(ferry_vidmm_map_virtual(between.inside->vidmm, between.other, between.allocation, 0, false, &range));
+    run_all(between.inside);
+}
+
+int __real_ferry_gpu_window_read(struct ferry_gpu *gpu, uint64_t offset, void *data, size_t bytes);
+int __wrap_ferry_gpu_window_read(struct ferry_gpu *gpu, uint64_t offset, void *data, size_t bytes);
+int __wrap_ferry_gpu_window_read(struct ferry_gpu *gpu, uint64_t offset, void *data, size_t bytes)
+{
+    before_a_read();
+    return __real_ferry_gpu_window_read(gpu, offset, data, bytes);
+}
+
+int __real_ferry_vidmm_read_table(struct ferry_vidmm *manager, uint64_t bus_address, uint8_t entry[8]);
+int __wrap_ferry_vidmm_read_table(struct ferry_vidmm *manager, uint64_t bus_address, uint8_t entry[8]);
+int __wrap_ferry_vidmm_read_table(struct ferry_vidmm *manager, uint64_t bus_address, uint8_t entry[8])
+{
+    before_a_read();
+    return __real_ferry_vidmm_read_table(manager, bus_address, entry);
+}
+
+// It has all tables that are left.
+static struct ferry_device *other_program(struct machine *m, struct ferry_allocation **its)
+{
+    struct ferry_process *process;
+    struct ferry_device *device;
+    int error = FERRY_OK;
+
+    ok(ferry_process_create(m->adapter, NULL, &process));
+    ok(ferry_process_create_device(process, &device));
+    *its = make(device, 4 * KIB, FERRY_FLAG_CPU_VISIBLE);
+    must_be_resident(device, its, 1);
+    for (uint64_t at = 1024u * MIB; error == FERRY_OK; at += 1024u * MIB) {
+        struct ferry_va range = {.size = sizeof range, .address = at, .bytes = 4 * KIB};
+
+        error = ferry_va_map(device, *its, 0, false, &range);
+    }
+    assert_int_equal(error, FERRY_ERROR_NO_VIDEO_MEMORY);
+    return device;
+}
+
+static void a_walk_goes_through_no_table_that_has_become_anothers(void **state)
+{
+    (void)state;
+    for (unsigned after = 1; after < 4; after++) {
+        struct machine m = begin();
+        struct ferry_allocation *own = make(m.device, 4 * KIB, FERRY_FLAG_CPU_VISIBLE), *theirs;
+        struct umd_adapter *inside = umd_adapter_get(UMD_ADAPTER, m.adapter);
+        const uint64_t where = UINT64_C(0x345678000000);
+
+        umd_adapter_put(inside);
+        must_be_resident(m.device, &own, 1);
+        map_at(&m, own, where, 0, 4 * KIB, false);
+        struct ferry_device *other = other_program(&m, &theirs);
+        run_all(inside);
+        between.where = where;
+        between.device = ((struct umd_device *)umd_object(inside, UMD_DEVICE, m.device))->vidmm;
+        between.other = ((struct umd_device *)umd_object(inside, UMD_DEVICE, other))->vidmm;
+        between.allocation = ((struct umd_allocation *)umd_object(inside, UMD_ALLOCATION, theirs))->vidmm;
+        between.after = after;
+        between.reads = 0;
+        between.inside = inside;
+        struct ferry_va_steps walk = walk_of(&m, where), its = {.size = sizeof its};
+        between.inside = NULL;
+        assert_true(between.reads > after);
+        // Nothing is mapped there any more; for the other program there is.
+        assert_false(walk.steps[walk.count - 1].valid);
+        ok(ferry_va_walk(other, where, &its));
+        assert_true(its.count == 4 && its.steps[3].is_page);
+        for (uint32_t i = 0; i < walk.count; i++)
+            for (uint32_t k = 0; k < its.count; k++)
+                assert_true(walk.steps[i].table != its.steps[k].table);
+        ferry_adapter_close(m.adapter);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +312,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_walk_ends_where_the_record_says),
         cmocka_unit_test(a_program_without_tables_and_bad_arguments),
         cmocka_unit_test(model_1_has_nothing_to_walk),
+        cmocka_unit_test(a_walk_goes_through_no_table_that_has_become_anothers),
     };
 
     read_options(argc, argv);

@@ -115,8 +115,9 @@ struct ferry_va_steps {
 /// Walk the page tables of the device's program by the CPU, as they stand in memory now: down from the highest
 /// level, up to the first entry that is not valid, or a page. For whoever asks why an address has faulted: the last
 /// step is what `walk_level` and `walk_entry` of the fault's record are about, if nothing has changed since. Costs a
-/// read over the link for each level whose table is in video memory, and waits for nothing. Errors: ARGUMENT (beyond 48
-/// bits), HANDLE, DEVICE_LOST, UNSUPPORTED, TIMEOUT (the link is gone).
+/// read over the link for each level whose table is in video memory and another for each that leads on, and waits for
+/// nothing. Errors: ARGUMENT (beyond 48 bits), HANDLE, DEVICE_LOST, UNSUPPORTED, BUSY (tables came and went all the
+/// while), TIMEOUT (the link is gone).
 int ferry_va_walk(struct ferry_device *device, uint64_t address, struct ferry_va_steps *walk);
 
 #ifdef __GNUC__
