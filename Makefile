@@ -56,8 +56,8 @@ FLAGS := $(BUILD)/flags
 $(FLAGS): ;
 
 # Each rules.mk adds to these: TEST_PROGRAMS holds executables that `make test` runs, LINTS style checks, BENCHES targets
-# that write rows into build/bench/*.json, FORMAL proofs, SOAKS the long campaigns. LONG_RANDOM are those TEST_PROGRAMS that
-# are random and take over 20 s of processor time: they leave out the seed that is always the same. SIM_OBJECTS (and its
+# that write rows into build/bench/*.json, FORMAL proofs, SOAKS the long campaigns. LONG_RANDOM are those TEST_PROGRAMS that,
+# if they are random, leave out the seed that is always the same (tests/rules.mk). SIM_OBJECTS (and its
 # sanitized twin) and SIM_LIBS are what sim/ adds to libferry.a and to the programs that link it.
 TEST_PROGRAMS :=
 LONG_RANDOM :=

@@ -10,7 +10,7 @@ file, one line a requirement: number, program and case, result, and the miniport
 ("miniport: NAME"). A case that a program leaves out ("left out: case: reason") has its line too. The last line printed is the sum.
 
 A program that prints "FERRY_SEED=N" is random: it runs twice, with a seed that is always the same and with another one; with
-the other one alone if it is long, which --once says. The other one follows from the content of the files that git knows under
+the other one alone if --once names it. The other one follows from the content of the files that git knows under
 --sources: each change of them draws anew, and one tree gives one result wherever it runs. Without --sources, and without git,
 it is fresh; --fresh N takes N fresh ones.
 FERRY_SEED in the environment replays: every program runs once, with that seed.
@@ -133,16 +133,18 @@ def shown(file):
 
 
 def run_all(programs, once, seeds, jobs):
-    """Results as they come: each program with the first seed, random ones with the others too; those of `once` with these alone."""
+    """Results as they come: each program with the first seed, random ones with the others too; those of `once` without the first."""
+    def of(program):
+        return (seeds[1:] or seeds) if program in once else seeds
+
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        waiting = {pool.submit(run, program, seed) for program in programs
-                   for seed in (seeds[1:] or seeds if program in once else seeds[:1])}
+        waiting = {pool.submit(run, program, of(program)[0]) for program in programs}
         while waiting:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for result in (future.result() for future in done):
-                if result.random and result.seed == seeds[0] and result.program not in once:
+                if result.random and result.seed == of(result.program)[0]:
                     # A crash may take the line with it that says so.
-                    waiting |= {pool.submit(run, result.program, seed, True) for seed in seeds[1:]}
+                    waiting |= {pool.submit(run, result.program, seed, True) for seed in of(result.program)[1:]}
                 yield result
 
 

@@ -9,6 +9,10 @@ $$(filter-out $$(BEFORE),$$(TEST_PROGRAMS)): $(1) $(FLAGS)
 endef
 $(foreach rules,$(sort $(wildcard tests/*/rules.mk tests/*/*/rules.mk docs/examples/*/rules.mk)),$(eval $(call room,$(rules))))
 
+# What drives a whole machine, or runs for seconds: the seed of the tree alone, of which `make soak-seeds` takes as many as you like.
+LONG_RANDOM += $(filter $(addprefix $(BUILD)/tests/,boards_% contract_% firmware_% import_% machine mutation_sample policy_refusals rtl_% \
+    socket system_%),$(TEST_PROGRAMS))
+
 RUN_TESTS = $(PYTHON) scripts/run_tests.py $(patsubst -j%,--jobs=%,$(filter-out -j,$(filter -j%,$(MAKEFLAGS)))) \
     $(LONG_RANDOM:%=--once=%) $(TEST_PROGRAMS)
 

@@ -94,7 +94,7 @@ def the_other_seed_follows_from_what_git_knows_under_the_sources(folder):
 
 
 def fresh_seeds_are_as_many_as_are_asked_for(folder):
-    options = ["--fresh=3", "--sources=.", f"--once={folder}/program0"]
+    options = ["--fresh=3", "--sources=.", f"--once={folder}/program0", f"--once={folder}/program2"]
     output, status, _ = run(folder, RANDOM, RANDOM, 'echo "[       OK ] plain"', options=options)
     seeds = re.search(r"FERRY_SEED=1 and (\d+) and (\d+) and (\d+)\n", output).groups()
     ran = sorted(re.findall(r"^ok   (program\d)(?: (\d+))?", output, re.M))

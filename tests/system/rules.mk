@@ -58,7 +58,6 @@ $(BUILD)/tests/system_%_sim: $(BUILD)/system/%
 	@printf '#!/bin/sh\nexec %s --backend sim "$$@"\n' $< > $@ && chmod +x $@
 
 TEST_PROGRAMS += $(SYSTEM_RUNS)
-LONG_RANDOM += $(addprefix $(BUILD)/tests/system_,programs_sim programs_sim_model2 virtual_sim va_update_sim linear_views_sim)
 
 # The thread test and the poll loops have all of the host side built with the thread sanitizer.
 # One stand-alone fence, which the thread sanitizer cannot see through, orders nothing between threads of ours.

@@ -14,7 +14,6 @@ DEVICE_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_device rtl_function_reset rtl
     rtl_troubles rtl_virtual)
 RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
 TEST_PROGRAMS += $(RTL_CPU_PROGRAMS) $(DEVICE_PROGRAMS)
-LONG_RANDOM += $(addprefix $(BUILD)/tests/rtl_,function_reset memory_faults restart resumed virtual)
 $(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) $(wildcard tests/rtl/rectangle/*.h) \
     tests/rtl/host/hostile_packets.h tests/unit/firmware/oracle.h $(VERILATED_RUNTIME) $(CONTRACT) $(VENV)/ready
 

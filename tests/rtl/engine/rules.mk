@@ -11,7 +11,6 @@ ENGINE_NEEDS = $(ENGINE_RTL) tests/rtl/mmu/tables.h tests/rtl/rectangle/images.h
 	$(VERILATED_RUNTIME) $(FLAGS) $(CONTRACT)
 
 TEST_PROGRAMS += $(BUILD)/tests/rtl_engine
-LONG_RANDOM += $(BUILD)/tests/rtl_engine
 BENCHES += $(BUILD)/bench/engine.json
 
 $(BUILD)/tests/rtl_engine: $(ENGINE_NEEDS)

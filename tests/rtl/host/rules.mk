@@ -2,7 +2,6 @@
 # ferry_host against a root complex in C++.
 
 TEST_PROGRAMS += $(BUILD)/tests/rtl_host
-LONG_RANDOM += $(BUILD)/tests/rtl_host
 TESTS_RTL_HOST := $(filter-out $(wildcard rtl/host/ferry_registers*.v),$(wildcard rtl/host/*.v)) rtl/fabric/ferry_fifo.v \
 	rtl/engine/ferry_swizzle.v
 

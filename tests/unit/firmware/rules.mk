@@ -45,7 +45,6 @@ $(BUILD)/tests/firmware_core_serv:
 	$(call firmware_core,serv,$(RTL_CORE_serv),-DSLOWER=30 -DRUNS=4)
 
 TEST_PROGRAMS += $(BUILD)/tests/firmware_core_serv
-LONG_RANDOM += $(BUILD)/tests/firmware_native $(BUILD)/tests/firmware_core_serv
 TEST_PROGRAMS += $(BUILD)/tests/firmware_core
 
 # --- The check of the stack's bound ----------------------------------------------------------------------------------------
