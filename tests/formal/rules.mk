@@ -75,9 +75,10 @@ FORMAL_FABRIC := RECTANGLE RECTANGLE_SIDE SKID FIFO BLOCK_FIFO ARBITER CUTTER JO
 	THERE_AND_BACK UPDATE_PORTS SLOT SLOT_CREDITS PAGE_TABLES
 # What `make test` proves too, a minute of processor time in all, which it holds; other rooms add theirs. Only `make formal` proves
 # those that take longest: the write mux (half a minute), the walk over a rectangle, the generator as a whole, the job queue,
-# retirement, marks of bad words, the lost window, the page-table unit, the division of ferry_view_place, and the bounded ones.
+# retirement, marks of bad words, the lost window, the page-table unit, the division of ferry_view_place, the read side, the write
+# side's data in turn, the streams of a slot, and the bounded ones.
 FORMAL_QUICK += $(filter-out RECTANGLE STOPPED_ENGINE LOOK_UPS_END VIEW UPDATE_PORTS THERE_AND_BACK RANGE QUEUE RETIRE BAD_WORDS \
-	WRITE_MUX WRITE_ORDER LOST_WINDOW PAGE_TABLES,$(FORMAL_FABRIC))
+	WRITE_MUX WRITE_ORDER LOST_WINDOW PAGE_TABLES READ IN_TURN SLOT,$(FORMAL_FABRIC))
 FORMAL_ALL += $(FORMAL_FABRIC)
 FORMAL += $(addprefix formal-fabric-,$(FORMAL_FABRIC))
 
