@@ -119,7 +119,7 @@ async def runs(dut, small_credits, count):
     machine = Machine(dut, INPUTS, Slot, 27)
     await machine.start(small_credits)
     await machine.configure(256, 512, 64, False)
-    await machine.boot()
+    await machine.boot(whole=not small_credits)
     for n in range(count):
         # The first four settings are the corners; then chance.
         payload = (128, 256)[n & 1] if n < 4 else random.choice((128, 256))

@@ -18,19 +18,19 @@ from machine import C, LONG, SEED, Machine, all_moved, both_ways, order_both_way
 BAR2_BITS = 24
 
 
-async def start(dut, small_credits, endless):
+async def start(dut, small_credits, endless, whole=False):
     random.seed(SEED)
     machine = Machine(dut, INPUTS, functools.partial(HardBlock, bar2_bits=BAR2_BITS, endless=endless), BAR2_BITS)
     await machine.start(small_credits)
     await machine.configure(256, 512, 64, False)
-    await machine.boot()
+    await machine.boot(whole)
     board = [await machine.bar0.read_dword(C["BAR0_BOARD"] + at) for at in range(0, 16, 4)]
     assert board == [int.from_bytes(part, "little") for part in (b"ferr", b"y_sl", b"ot\0\0", bytes(4))], board
     return machine
 
 
 async def runs(dut, small_credits, endless, count):
-    machine = await start(dut, small_credits, endless)
+    machine = await start(dut, small_credits, endless, whole=not small_credits)
     for n in range(count):
         payload, read = ((256, 512), (128, 128), (random.choice((128, 256)), random.choice((128, 256, 512))))[min(n, 2)]
         await machine.configure(payload, read, random.choice((64, 128)), bool(random.getrandbits(1)))
