@@ -22,9 +22,11 @@ $(BUILD)/obj-suite/%.o: %.c $(FLAGS) $(CONTRACT_SUITE)/rules.mk
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) -I$(CONTRACT_SUITE) -MMD -MP -c $< -o $@
 
+$(SUITE_TESTS:%=$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o): CFLAGS := $(CFLAGS) $(FOR_A_SECOND)
+
 $(BUILD)/obj-tsan/%.o: %.c $(FLAGS) $(CONTRACT_SUITE)/rules.mk
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fsanitize=thread $(CPPFLAGS) -I$(CONTRACT_SUITE) -MMD -MP -c $< -o $@
+	$(CC) $(CFLAGS) $(FOR_A_SECOND) -fsanitize=thread $(CPPFLAGS) -I$(CONTRACT_SUITE) -MMD -MP -c $< -o $@
 
 # These have the library of tests/injection/rules.mk under them.
 CHAOS := $(CONTRACT_SUITE)/test_chaos $(addprefix $(CONTRACT_SUITE)/chaos,$(addprefix _,addresses beside images meanwhile steps)) \

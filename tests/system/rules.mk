@@ -20,7 +20,7 @@ SYSTEM_RUNS += $(BUILD)/tests/system_large_memory_model
 $(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/system/large_memory: $(BUILD)/system/%: \
 		tests/system/test_%.c tests/system/system.h $(BUILD)/libferry-san.a $(FLAGS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $(filter %.c,$^) $(BUILD)/libferry-san.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
+	$(CC) $(CFLAGS) $(FOR_A_SECOND) $(SANITIZE) $(CPPFLAGS) $(filter %.c,$^) $(BUILD)/libferry-san.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
 
 $(BUILD)/system/poll $(BUILD)/system/poll_ends: tests/system/poll_loops.h
 $(BUILD)/system/rectangles $(BUILD)/system/rectangle_sides: tests/system/rectangle_machine.h tests/system/rectangle_images.h
@@ -67,7 +67,7 @@ THREAD_OBJECTS = $(THREAD_SOURCES:%.c=$(BUILD)/obj-threads/%.o)
 
 $(BUILD)/obj-threads/%.o: %.c $(FLAGS) tests/system/rules.mk | $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(THREAD_SANITIZE) $(CPPFLAGS) -I$(BUILD)/firmware -MMD -MP -c $< -o $@
+	$(CC) $(CFLAGS) $(FOR_A_SECOND) $(THREAD_SANITIZE) $(CPPFLAGS) -I$(BUILD)/firmware -MMD -MP -c $< -o $@
 
 THREAD_TESTS := $(addprefix $(BUILD)/tests/system_,threads thread_programs poll_threads poll_ends_threads)
 $(BUILD)/tests/system_threads: tests/system/test_threads.c
@@ -76,7 +76,7 @@ $(BUILD)/tests/system_poll_threads: tests/system/test_poll.c tests/system/poll_l
 $(BUILD)/tests/system_poll_ends_threads: tests/system/test_poll_ends.c tests/system/poll_loops.h
 $(THREAD_TESTS): tests/system/system.h $$(THREAD_OBJECTS) $$(SIM_DEVICE_OBJECTS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(THREAD_SANITIZE) $(CPPFLAGS) $(filter %.c %.o,$^) $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
+	$(CC) $(CFLAGS) $(FOR_A_SECOND) $(THREAD_SANITIZE) $(CPPFLAGS) $(filter %.c %.o,$^) $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
 -include $(shell find $(BUILD)/obj-threads -name '*.d' 2>/dev/null)
 
 TEST_PROGRAMS += $(THREAD_TESTS) $(BUILD)/tests/system_thread_programs_model2
