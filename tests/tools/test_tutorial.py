@@ -88,8 +88,8 @@ for name, begins, trace in (("game", "neverball, a game", SMALL), ("model", "Qwe
     row_says(f"readmes_row_of_a_{name}_is_right", begins, *(came[policy][0] for policy in ("lru", "ours", "furthest")))
 # A game beside a model: protected it pages as if alone, which nobody else gives it, and the model still pages less than under LRU.
 fits = came_in_of(GAME, MODEL, "--vram", "4G", policies="ours")["ours"]
-alike = came_in_of(GAME, MODEL, "--vram", "0.7W")
-pair = came_in_of(GAME, MODEL, "--vram", "0.7W", "--weights", "8,1")
+alike = came_in_of(GAME, MODEL, "--vram", "0.75W")
+pair = came_in_of(GAME, MODEL, "--vram", "0.75W", "--weights", "8,1")
 for number, begins in enumerate(("openarena, a 3D shooter", "SmolLM2-135M, a language model")):
     row_says(f"readmes_row_of_program_{number + 1}_is_right", begins, *(came[number] - fits[number] for came in
                                                                      (alike["lru"], alike["ours"], pair["ours"])))
