@@ -4,7 +4,8 @@
 HOST_ROOMS := ddi vidmm kmd umd device link
 HOST_SOURCES = $(foreach room,$(HOST_ROOMS),$(wildcard host-driver/$(room)/*.c host-driver/$(room)/*/*.c)) $(FIRMWARE_IMAGE)
 HOST_OBJECTS = $(HOST_SOURCES:%.c=$(BUILD)/obj/%.o)
-HOST_OBJECTS_SAN = $(HOST_SOURCES:%.c=$(BUILD)/obj-san/%.o)
+sanitized = $(patsubst %.c,$(BUILD)/obj-san/%.o,$(1))
+HOST_OBJECTS_SAN = $(call sanitized,$(HOST_SOURCES))
 # For programs that are compiled in one go, without .d files.
 HOST_HEADERS := $(wildcard host-driver/*/*.h host-driver/*/*/*.h)
 FIRMWARE_IMAGE ?= $(BUILD)/firmware/firmware_image.c

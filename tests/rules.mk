@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make test` builds every test program that the rooms announce and runs them all; see scripts/run_tests.py.
 
+# A test that is C, under the sanitizers. What it takes of the library is compiled once for all (`sanitized`).
+SANITIZED_TEST = $(CC) $(CFLAGS) $(FOR_A_SECOND) $(SANITIZE) $(CPPFLAGS)
+
 # A program is made again when the rules of its room change, which may be all that a script is made of, or the flags.
 define room
 BEFORE := $$(TEST_PROGRAMS)

@@ -9,7 +9,7 @@ PAGE_ASSETS := $(GENERATED)/page_assets.h
 $(PAGE_ASSETS): host-driver/tools/embed.py host-driver/tools/page.css host-driver/tools/page.js
 	@python3 $^ $@
 
-$(BUILD)/obj/host-driver/tools/page.o: $(PAGE_ASSETS)
+$(BUILD)/obj/host-driver/tools/page.o $(BUILD)/obj-san/host-driver/tools/page.o: $(PAGE_ASSETS)
 
 # The C++ driver links, because the simulation is C++.
 $(BUILD)/ferry: $(TOOL_OBJECTS) $(BUILD)/libferry.a

@@ -4,7 +4,7 @@
 
 CONTRACT_SUITE := tests/contract
 MANAGER_SOURCES := $(wildcard host-driver/vidmm/*/*.c host-driver/ddi/*.c)
-MANAGER_SAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-san/%.o)
+MANAGER_SAN := $(call sanitized,$(MANAGER_SOURCES))
 MANAGER_TSAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-threads/%.o)
 SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,addresses crowd memcpy_build memcpy_machine \
 	memcpy_miniport memcpy_ranges memcpy_run memcpy_tables spy tiled window_watch world)
@@ -82,7 +82,7 @@ KMD_SUITE_SOURCES := $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/m
 KMD_LOADER := host-driver/device/firmware_load
 KMD_LIBRARY := $(filter-out $(KMD_LOADER).c,$(KMD_SUITE_SOURCES))
 KMD_OWN := $(KMD_LOADER) $(addprefix $(CONTRACT_SUITE)/,addresses crowd kmd_answers kmd_machine spy tiled window_watch world)
-KMD_SUITE_OBJECTS := $(KMD_LIBRARY:%.c=$(BUILD)/obj-san/%.o) $(KMD_OWN:%=$(BUILD)/obj-suite/%.o)
+KMD_SUITE_OBJECTS := $(call sanitized,$(KMD_LIBRARY)) $(KMD_OWN:%=$(BUILD)/obj-suite/%.o)
 KMD_SUITE_TESTS := $(filter-out test_gpu_shares,$(SUITE_TESTS))
 KMD_SUITE_PROGRAMS := $(KMD_SUITE_TESTS:test_%=$(BUILD)/tests/contract_%_kmd)
 

@@ -20,7 +20,7 @@ SYSTEM_RUNS += $(BUILD)/tests/system_large_memory_model
 $(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/system/large_memory: $(BUILD)/system/%: \
 		tests/system/test_%.c tests/system/system.h $(BUILD)/libferry-san.a $(FLAGS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(FOR_A_SECOND) $(SANITIZE) $(CPPFLAGS) $(filter %.c,$^) $(BUILD)/libferry-san.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
+	$(SANITIZED_TEST) $(filter %.c,$^) $(BUILD)/libferry-san.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
 
 $(BUILD)/system/poll $(BUILD)/system/poll_ends: tests/system/poll_loops.h
 $(BUILD)/system/rectangles $(BUILD)/system/rectangle_sides: tests/system/rectangle_machine.h tests/system/rectangle_images.h

@@ -8,8 +8,7 @@
 # `advice` and `advice_sizes` its sentence with runs, `policy_refusals` is what it refuses, `long_traces` what it does not
 # hold; `sweep` kills what runs it; `report` opens the page in a browser.
 
-TOOL_TEST_FLAGS = $(CFLAGS) $(SANITIZE) $(CPPFLAGS)
-TOOL_PARTS := host-driver/tools/tool.c host-driver/tools/id_map.c
+TOOL_PARTS := $(call sanitized,host-driver/tools/tool.c host-driver/tools/id_map.c)
 TOOL_HEADERS := $(wildcard host-driver/tools/*.h)
 
 TEST_PROGRAMS += $(BUILD)/tests/tool_trace $(BUILD)/tests/tool_content $(BUILD)/tests/tools $(BUILD)/tests/replay \
@@ -20,24 +19,26 @@ TEST_PROGRAMS += $(BUILD)/tests/tool_trace $(BUILD)/tests/tool_content $(BUILD)/
     $(BUILD)/tests/tool_list $(BUILD)/tests/recorder $(BUILD)/tests/tutorial $(BUILD)/tests/sweep $(BUILD)/tests/report
 LONG_RANDOM += $(addprefix $(BUILD)/tests/,advice advice_sizes policy replay replay_programs)
 
-$(BUILD)/tests/tool_trace: tests/tools/test_trace.c host-driver/tools/trace.c host-driver/tools/trace_lines.c $(TOOL_PARTS) $(TOOL_HEADERS)
+$(BUILD)/tests/tool_trace: tests/tools/test_trace.c \
+    $(call sanitized,host-driver/tools/trace.c host-driver/tools/trace_lines.c) $(TOOL_PARTS) $(TOOL_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(TOOL_TEST_FLAGS) $(filter %.c,$^) -lcmocka $(LDLIBS) -o $@
+	$(SANITIZED_TEST) $(filter %.c %.o,$^) -lcmocka $(LDLIBS) -o $@
 
-$(BUILD)/tests/tool_space_map: tests/tools/test_space_map.c host-driver/tools/space_map.c $(TOOL_PARTS) $(TOOL_HEADERS)
+$(BUILD)/tests/tool_space_map: tests/tools/test_space_map.c $(call sanitized,host-driver/tools/space_map.c) $(TOOL_PARTS) $(TOOL_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(TOOL_TEST_FLAGS) $(filter %.c,$^) -lcmocka $(LDLIBS) -o $@
+	$(SANITIZED_TEST) $(filter %.c %.o,$^) -lcmocka $(LDLIBS) -o $@
 
-$(BUILD)/tests/tool_content: tests/tools/test_content.c host-driver/tools/content.c host-driver/tools/vram_map.c \
+$(BUILD)/tests/tool_content: tests/tools/test_content.c \
+    $(call sanitized,host-driver/tools/content.c host-driver/tools/vram_map.c) \
     $(TOOL_PARTS) $(TOOL_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(TOOL_TEST_FLAGS) $(filter %.c,$^) -lcmocka $(LDLIBS) -o $@
+	$(SANITIZED_TEST) $(filter %.c %.o,$^) -lcmocka $(LDLIBS) -o $@
 
 $(BUILD)/tests/parts/ferry-fake: $(wildcard tests/tools/fake_*.c) tests/tools/fake_ferry.h \
-    host-driver/umd/operation_names.c host-driver/umd/version.c \
-    $(TOOL_SOURCES) $(wildcard host-driver/vidmm/*/*.c) host-driver/ddi/flag_rules.c $(HOST_HEADERS) $(PAGE_ASSETS) $(FLAGS) $(CONTRACT)
+    $(call sanitized,$(TOOL_SOURCES) $(wildcard host-driver/vidmm/*/*.c) host-driver/ddi/flag_rules.c \
+    $(addprefix host-driver/umd/,operation_names.c version.c)) $(HOST_HEADERS) $(PAGE_ASSETS) $(FLAGS) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(TOOL_TEST_FLAGS) $(filter %.c,$^) $(LDLIBS) -o $@
+	$(SANITIZED_TEST) $(filter %.c %.o,$^) $(LDLIBS) -o $@
 
 $(BUILD)/tests/tools: tests/tools/test_tool.py tests/tools/files.py $(BUILD)/tests/parts/ferry-fake
 	install -m 755 $< $@

@@ -1,58 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
 
-LINK_TEST_FLAGS := $(CFLAGS) $(SANITIZE) $(CPPFLAGS) -Itests/unit/link
-ROOT_COMPLEX_SOURCES := $(wildcard host-driver/link/root_complex*.c) host-driver/link/tlp.c host-driver/link/dma_map.c
+LINK_TEST = $(SANITIZED_TEST) -Itests/unit/link $(filter %.c %.o,$^) -o $@ -lcmocka
+ROOT_COMPLEX := $(call sanitized,$(wildcard host-driver/link/root_complex*.c) host-driver/link/tlp.c host-driver/link/dma_map.c)
 
 $(BUILD)/tests/root_complex $(BUILD)/tests/root_complex_serve: $(BUILD)/tests/%: tests/unit/link/test_%.c \
-    tests/unit/link/fake_device.c $(ROOT_COMPLEX_SOURCES) $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
+    tests/unit/link/fake_device.c $(ROOT_COMPLEX) $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka
+	$(LINK_TEST)
 
-$(BUILD)/tests/tlp: tests/unit/link/test_tlp.c host-driver/link/tlp.c $(HOST_HEADERS)
+$(BUILD)/tests/tlp: tests/unit/link/test_tlp.c $(call sanitized,host-driver/link/tlp.c) $(HOST_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka
+	$(LINK_TEST)
 
-$(BUILD)/tests/dma_map: tests/unit/link/test_dma_map.c host-driver/link/dma_map.c $(HOST_HEADERS)
+$(BUILD)/tests/dma_map: tests/unit/link/test_dma_map.c $(call sanitized,host-driver/link/dma_map.c) $(HOST_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka
+	$(LINK_TEST)
 
 TEST_PROGRAMS += $(BUILD)/tests/root_complex $(BUILD)/tests/root_complex_serve $(BUILD)/tests/tlp $(BUILD)/tests/dma_map
 
 FRAMES_PROGRAMS := $(addprefix $(BUILD)/tests/,frames frames_one_end frames_patience)
-$(FRAMES_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c host-driver/link/frames.c host-driver/link/frame_code.c \
+$(FRAMES_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c $(call sanitized,host-driver/link/frames.c host-driver/link/frame_code.c) \
     $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka -lz
+	$(LINK_TEST) -lz
 
 TEST_PROGRAMS += $(FRAMES_PROGRAMS)
 
-$(BUILD)/tests/framed: tests/unit/link/test_framed.c $(ROOT_COMPLEX_SOURCES) \
-    $(addprefix host-driver/link/,framed.c fd_channel.c frames.c frame_code.c packet_queue.c problem.c) $(HOST_HEADERS) $(CONTRACT)
+$(BUILD)/tests/framed: tests/unit/link/test_framed.c $(ROOT_COMPLEX) \
+    $(call sanitized,$(addprefix host-driver/link/,framed.c fd_channel.c frames.c frame_code.c packet_queue.c problem.c)) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka -lpthread
+	$(LINK_TEST) -lpthread
 
 TEST_PROGRAMS += $(BUILD)/tests/framed
 
-$(BUILD)/tests/channels: tests/unit/link/test_channels.c host-driver/link/packet_queue.c host-driver/link/fd_channel.c $(HOST_HEADERS)
+$(BUILD)/tests/channels: tests/unit/link/test_channels.c $(call sanitized,host-driver/link/packet_queue.c host-driver/link/fd_channel.c) $(HOST_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka
+	$(LINK_TEST)
 
 TEST_PROGRAMS += $(BUILD)/tests/channels
 
 # The kernel's word on where memory is, and whether it may be locked, comes from the test.
 PCI_PROGRAMS := $(addprefix $(BUILD)/tests/,pci pci_memory vfio)
-$(PCI_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c $(wildcard host-driver/link/pci_*.c) \
-    $(addprefix host-driver/link/,backend_pci.c pinned_pages.c file_user.c problem.c dma_map.c) \
+$(PCI_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c \
+    $(call sanitized,$(wildcard host-driver/link/pci_*.c) \
+    $(addprefix host-driver/link/,backend_pci.c pinned_pages.c file_user.c problem.c dma_map.c)) \
     $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -Wl,--wrap=pread,--wrap=mlock,--wrap=munlock -lcmocka
+	$(LINK_TEST) -Wl,--wrap=pread,--wrap=mlock,--wrap=munlock
 
 TEST_PROGRAMS += $(PCI_PROGRAMS)
 
-$(BUILD)/tests/list: tests/unit/link/test_list.c $(wildcard host-driver/link/pci_*.c) \
+$(BUILD)/tests/list: tests/unit/link/test_list.c \
+    $(call sanitized,$(wildcard host-driver/link/pci_*.c) \
     $(addprefix host-driver/link/,pinned_pages.c file_user.c problem.c dma_map.c serial_list.c serial_port.c simulator_list.c \
-    socket_address.c) $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
+    socket_address.c)) $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka
+	$(LINK_TEST)
 
 TEST_PROGRAMS += $(BUILD)/tests/list

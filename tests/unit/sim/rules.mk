@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-$(BUILD)/tests/machine: $(addprefix tests/unit/sim/,machine_rig.c test_machine.c test_machine_faults.c) $(ROOT_COMPLEX_SOURCES) \
-    host-driver/link/backend_sim.c $(wildcard host-driver/device/*.c) $(FIRMWARE_IMAGE) $(SIM_DEVICE_OBJECTS) $(HOST_HEADERS) \
+$(BUILD)/tests/machine: $(addprefix tests/unit/sim/,machine_rig.c test_machine.c test_machine_faults.c) $(ROOT_COMPLEX) \
+    $(call sanitized,host-driver/link/backend_sim.c $(wildcard host-driver/device/*.c) $(FIRMWARE_IMAGE)) $(SIM_DEVICE_OBJECTS) $(HOST_HEADERS) \
     $(wildcard sim/*.h tests/unit/sim/*.h) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) -Itests/unit/sim -I$(BUILD)/firmware $(filter %.c,$^) $(SIM_DEVICE_OBJECTS) -o $@ -lcmocka \
+	$(SANITIZED_TEST) -Itests/unit/sim $(filter %.c %.o,$^) -o $@ -lcmocka \
 	    $(SIM_LIBS) $(LDLIBS)
 
 TEST_PROGRAMS += $(BUILD)/tests/machine

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # What of the user-mode driver needs no device; the rest is tested on whole machines (tests/system).
 
-UMD_TEST_SOURCES := host-driver/umd/handles.c host-driver/umd/error.c
+UMD_TEST_OBJECTS := $(call sanitized,host-driver/umd/handles.c host-driver/umd/error.c)
 
-$(BUILD)/tests/test_umd: tests/unit/umd/test_umd.c $(UMD_TEST_SOURCES) $(HOST_HEADERS) $(CONTRACT)
+$(BUILD)/tests/test_umd: tests/unit/umd/test_umd.c $(UMD_TEST_OBJECTS) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $< $(UMD_TEST_SOURCES) -lcmocka -lpthread -o $@
+	$(SANITIZED_TEST) $< $(UMD_TEST_OBJECTS) -lcmocka -lpthread -o $@
 TEST_PROGRAMS += $(BUILD)/tests/test_umd
 
 # Programs and residency lists, with the test in the manager's place.
 UMD_CALL_TESTS := $(BUILD)/tests/umd_process $(BUILD)/tests/umd_residency
-$(UMD_CALL_TESTS): $(BUILD)/tests/umd_%: tests/unit/umd/test_%.c tests/unit/umd/adapter_alone.h host-driver/umd/%.c \
-    $(addprefix host-driver/umd/,call.c handles.c observer.c) $(HOST_HEADERS) $(CONTRACT)
+$(UMD_CALL_TESTS): $(BUILD)/tests/umd_%: tests/unit/umd/test_%.c tests/unit/umd/adapter_alone.h $(BUILD)/obj-san/host-driver/umd/%.o \
+    $(call sanitized,$(addprefix host-driver/umd/,call.c handles.c observer.c)) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $(filter %.c,$^) -lcmocka -lpthread -o $@
+	$(SANITIZED_TEST) $(filter %.c %.o,$^) -lcmocka -lpthread -o $@
 TEST_PROGRAMS += $(UMD_CALL_TESTS)
 
 # A job's recording, with the test in the manager's place.
-$(BUILD)/tests/umd_recording: tests/unit/umd/test_recording.c host-driver/umd/recording.c $(HOST_HEADERS) $(CONTRACT)
+$(BUILD)/tests/umd_recording: tests/unit/umd/test_recording.c $(call sanitized,host-driver/umd/recording.c) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $(filter %.c,$^) -lcmocka -o $@
+	$(SANITIZED_TEST) $(filter %.c %.o,$^) -lcmocka -o $@
 TEST_PROGRAMS += $(BUILD)/tests/umd_recording

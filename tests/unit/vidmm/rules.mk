@@ -2,20 +2,20 @@
 VIDMM_UNITS := address_space address_places address_batch address_batch_random segment_allocator victim plan plan_cases handles paging_index
 VIDMM_UNIT_PROGRAMS := $(VIDMM_UNITS:%=$(BUILD)/tests/vidmm_%)
 
-$(VIDMM_UNIT_PROGRAMS): $(BUILD)/tests/vidmm_%: tests/unit/vidmm/test_%.c $$(wildcard host-driver/vidmm/*/%.c) $(HOST_HEADERS)
+$(VIDMM_UNIT_PROGRAMS): $(BUILD)/tests/vidmm_%: tests/unit/vidmm/test_%.c $$(call sanitized,$$(wildcard host-driver/vidmm/*/%.c)) $(HOST_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $(filter %.c,$^) -o $@ -lcmocka
+	$(SANITIZED_TEST) $(filter %.c %.o,$^) -o $@ -lcmocka
 
 # These are more than one file.
-$(BUILD)/tests/vidmm_segment_allocator: host-driver/vidmm/space/directory.c
+$(BUILD)/tests/vidmm_segment_allocator: $(call sanitized,host-driver/vidmm/space/directory.c)
 ADDRESS_BATCH_PROGRAMS := $(BUILD)/tests/vidmm_address_batch $(BUILD)/tests/vidmm_address_batch_random
-$(ADDRESS_BATCH_PROGRAMS): tests/unit/vidmm/address_batch_fixture.h host-driver/vidmm/space/address_batch.c
+$(ADDRESS_BATCH_PROGRAMS): tests/unit/vidmm/address_batch_fixture.h $(call sanitized,host-driver/vidmm/space/address_batch.c)
 $(BUILD)/tests/vidmm_address_space $(BUILD)/tests/vidmm_address_places $(ADDRESS_BATCH_PROGRAMS): \
-	$(addprefix host-driver/vidmm/space/,address_tree.c address_ranges.c address_places.c address_tables.c table_pool.c)
-PLAN_SOURCES := $(addprefix host-driver/vidmm/space/,steps.c search.c push.c window.c arrange.c want.c)
+	$(call sanitized,$(addprefix host-driver/vidmm/space/,address_tree.c address_ranges.c address_places.c address_tables.c table_pool.c))
+PLAN_OBJECTS := $(call sanitized,$(addprefix host-driver/vidmm/space/,steps.c search.c push.c window.c arrange.c want.c))
 PLAN_PROGRAMS := $(BUILD)/tests/vidmm_plan $(BUILD)/tests/vidmm_plan_cases
-$(PLAN_PROGRAMS): tests/unit/vidmm/plan_owner.h $(PLAN_SOURCES) \
-	$(addprefix host-driver/vidmm/space/,segment_allocator.c directory.c victim.c)
+$(PLAN_PROGRAMS): tests/unit/vidmm/plan_owner.h $(PLAN_OBJECTS) \
+	$(call sanitized,$(addprefix host-driver/vidmm/space/,segment_allocator.c directory.c victim.c))
 
 TEST_PROGRAMS += $(VIDMM_UNIT_PROGRAMS)
 
