@@ -68,6 +68,8 @@ class HardBlock(LinkEnd):
         self.largest, self.reads_data, self.sent = 0, False, {kind: 0 for kind in self.taken}
         # How often it has nothing to give for a clock within a packet; it keeps what comes until it was configured so many times.
         self.pauses, self.keeps, self.down = 0.1, 0, False
+        # Clocks in which an answer takes its way to the host, and whatever the host sends then to here.
+        self.way = 50
         # When the leave to speak was taken away.
         self.silent_at = 0
         for process in (self.manage(), self.to_user(), self.from_user(), self.show_credits()):
@@ -116,8 +118,7 @@ class HardBlock(LinkEnd):
             await RisingEdge(dut.clk)
             dut.cfg_received_func_lvl_rst.value = 0
             await self.show()
-        # The answer takes its way to the host, and whatever the host sends then to here.
-        for _ in range(50):
+        for _ in range(self.way):
             await RisingEdge(dut.clk)
 
     async def manage(self):
