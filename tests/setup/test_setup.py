@@ -142,9 +142,11 @@ def another_spelling_of_the_compiler_counts(folder):
 
 
 def python_without_network_names_the_command(folder):
-    """pip fails at once when it may only look into an empty folder."""
+    """pip fails at once when it may only look into an empty folder. There was a set-up that was killed before it had a Python."""
+    Path(f"{folder}/venv/bin").mkdir(parents=True)
     done = subprocess.run(["bash", SETUP, "python", f"{folder}/venv"], capture_output=True, text=True, check=False,
                           env=dict(os.environ, PIP_NO_INDEX="1", PIP_FIND_LINKS=folder))
+    assert Path(f"{folder}/venv/bin/python").exists()
     assert done.returncode == 1 and not Path(f"{folder}/venv/ready").exists()
     assert last_line(done) == ("setup: pip failed (is the network there?); run: "
                                f"{folder}/venv/bin/python -m pip install -r scripts/requirements.txt"), last_line(done)
@@ -204,13 +206,8 @@ def a_python_that_makes_no_environment_is_passed_over(folder):
 
 
 def an_environment_that_was_half_made_is_made(folder):
-    Path(f"{folder}/venv/bin").mkdir(parents=True)
-    subprocess.run(["bash", SETUP, "python", f"{folder}/venv"], capture_output=True, check=False,
-                   env=dict(os.environ, PIP_NO_INDEX="1", PIP_FIND_LINKS=folder))
-    assert Path(f"{folder}/venv/bin/python").exists()
-    # Killed behind that: there is a Python and no pip.
-    for package in Path(f"{folder}/venv/lib").glob("*/site-packages/pip*"):
-        shutil.rmtree(package)
+    """Killed when there was a Python and no pip; python_without_network_names_the_command has one that was killed before that."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", f"{folder}/venv"], check=True)
     done = subprocess.run(["bash", SETUP, "python", f"{folder}/venv"], capture_output=True, text=True, check=False,
                           env=dict(os.environ, PIP_NO_INDEX="1", PIP_FIND_LINKS=folder))
     assert list(Path(f"{folder}/venv/lib").glob("*/site-packages/pip")), done.stderr
