@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define LITTLE_WORK UINT64_C(500000) // objects named or driven out: a second or two
+#define A_RUN UINT64_C(100) // what a manager that begins and ends costs beside that, in a large memory
 
 void ferry_lab_search_end(struct ferry_lab_search *search)
 {
@@ -39,7 +40,7 @@ const struct ferry_lab_point *ferry_lab_note(struct ferry_lab_search *search, ui
 {
     bool fits = outcome->result == FERRY_LAB_OK || outcome->result == FERRY_LAB_PAGES;
     // Whoever is driven out costs about twice what being named does.
-    search->work += outcome->played + 2 * outcome->evictions_after_warm_up + search->bench->traces.made;
+    search->work += outcome->played + 2 * outcome->evictions_after_warm_up + search->bench->traces.made + A_RUN;
     if (!fits && outcome->result != FERRY_LAB_TOO_SMALL)
         return fail(search, outcome->problem[0] ? outcome->problem : "no memory to play it again");
     struct ferry_lab_point *point = find(search, bytes);
@@ -89,7 +90,7 @@ const struct ferry_lab_point *ferry_lab_try(struct ferry_lab_search *search, uin
 
 void ferry_lab_allow(struct ferry_lab_search *search, uint64_t whole_runs)
 {
-    uint64_t work = whole_runs * (search->bench->traces.named + search->bench->traces.made);
+    uint64_t work = whole_runs * (search->bench->traces.named + search->bench->traces.made + A_RUN);
     search->limit = search->work + (work > LITTLE_WORK ? work : LITTLE_WORK);
 }
 
