@@ -247,7 +247,7 @@ def what_came_in_is_somebodys():
 
 def several_programs():
     """Weights are the manager's: who has more of them pages less. The policies know nothing of them, and nobody is protected."""
-    runs = [figures(NEVERBALL, NEVERBALL, "--vram", "9M", "--policy", "ours,lru", *more)["runs"]
+    runs = [figures(NEVERBALL, NEVERBALL, "--vram", "9M", "--policy", "ours,lru", "--no-advice", *more)["runs"]
             for more in ([], ["--weights", "5,4"])]
     alike, heavy = runs[0][0]["programs_bytes_in"], runs[1][0]["programs_bytes_in"]
     check(heavy[0] < alike[0] and heavy[1] > alike[1] and all(sum(r["programs_bytes_in"]) <= r["bytes_in"] for r in runs[0]),
