@@ -4,9 +4,11 @@
 #ifndef FERRY_TEST_MACHINE_H
 #define FERRY_TEST_MACHINE_H
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <set>
@@ -32,6 +34,14 @@ struct Random {
     }
     uint64_t below(uint64_t n) { return (next() >> 11) % n; }
     bool chance(unsigned percent) { return below(100) < percent; }
+    // Eight bytes a number: a test makes hundreds of machines with megabytes of them.
+    template <typename Bytes> void fill(Bytes &bytes)
+    {
+        for (size_t i = 0; i < std::size(bytes); i += 8) {
+            const uint64_t eight = next();
+            std::memcpy(&bytes[i], &eight, std::min<size_t>(8, std::size(bytes) - i));
+        }
+    }
 };
 
 struct Job {
@@ -182,12 +192,9 @@ class Machine
         local.bytes.resize(local_bytes);
         host.base = host_base;
         host.bytes.resize(host_bytes);
-        for (auto &byte : local.bytes)
-            byte = (uint8_t)random.next();
-        for (auto &byte : host.bytes)
-            byte = (uint8_t)random.next();
-        for (auto &byte : command_ram)
-            byte = (uint8_t)random.next();
+        random.fill(local.bytes);
+        random.fill(host.bytes);
+        random.fill(command_ram);
         top->local_limit = local_bytes;
         top->rst = 1;
         for (int i = 0; i < 4; i++)
