@@ -63,16 +63,17 @@ class HardBlock(LinkEnd):
         super().__init__(dut, payload)
         self.endless, self.registers = endless, Registers(self, bar2_bits)
         self.append_function(self.registers)
-        self.held, self.arrived = deque(), Queue()
+        self.held, self.arrived, self.leaving = deque(), Queue(), Queue()
         # Payload of the largest packet; the device has asked for more than a buffer; packets that it sent, of each kind.
         self.largest, self.reads_data, self.sent = 0, False, {kind: 0 for kind in self.taken}
         # How often it has nothing to give for a clock within a packet; it keeps what comes until it was configured so many times.
         self.pauses, self.keeps, self.down = 0.1, 0, False
-        # Clocks in which an answer takes its way to the host, and whatever the host sends then to here.
-        self.way = 50
+        # Clocks in which an answer takes its way to the host, and whatever the host sends then to here; that the lane takes for a
+        # packet, before the far end can give its credit back.
+        self.way, self.lane = 50, 0
         # When the leave to speak was taken away.
         self.silent_at = 0
-        for process in (self.manage(), self.to_user(), self.from_user(), self.show_credits()):
+        for process in (self.manage(), self.to_user(), self.from_user(), self.to_lane(), self.show_credits()):
             cocotb.start_soon(process)
 
     async def link_up(self):
@@ -89,6 +90,8 @@ class HardBlock(LinkEnd):
         for *_, tlp in self.held:
             tlp.release_fc()
         self.held.clear()
+        while not self.leaving.empty():
+            self.accounted(*self.leaving.get_nowait()[1:])
         registers.memory_space_enable = registers.bus_master_enable = registers.msi_cap.msi_enable = False
         registers.bar = [bar & 15 for bar in registers.bar]
         registers.pcie_cap.max_payload_size, registers.pcie_cap.max_read_request_size = 0, 2
@@ -225,8 +228,7 @@ class HardBlock(LinkEnd):
             dut.s_axis_tx_tready.value = int(random.random() < 0.9)
             await FallingEdge(dut.clk)
             if self.down and words:
-                self.taken[kind][0] -= 1
-                self.taken[kind][1] -= units
+                self.accounted(kind, units)
                 words = []
             if self.down or str(dut.s_axis_tx_tvalid.value) != "1" or not int(dut.s_axis_tx_tready.value):
                 await RisingEdge(dut.clk)
@@ -258,4 +260,12 @@ class HardBlock(LinkEnd):
             self.largest = max(self.largest, len(tlp.get_data() or b""))
             self.sent[kind] += 1
             self.reads_data |= kind == FcType.NP and tlp.length > 16
-            cocotb.start_soon(self.forward(tlp, kind, units))
+            self.leaving.put_nowait((tlp, kind, units))
+
+    async def to_lane(self):
+        """One after the other, as they came."""
+        while True:
+            tlp, kind, units = await self.leaving.get()
+            for _ in range(self.lane):
+                await RisingEdge(self.dut.clk)
+            await self.forward(tlp, kind, units)

@@ -72,6 +72,9 @@ class LinkEnd(Device):
 
     async def forward(self, tlp, kind, units):
         await self.upstream_port.send(tlp)
+        self.accounted(kind, units)
+
+    def accounted(self, kind, units):
         self.taken[kind][0] -= 1
         self.taken[kind][1] -= units
 
@@ -84,7 +87,7 @@ class Machine:
         self.dut, self.payload, self.fence, self.produced = dut, [128], 100, 0
         self.inputs, self.make_end, self.bar2_bits = inputs, end, bar2_bits
 
-    async def start(self, small_credits):
+    async def start(self, small_credits, endless_completions=False):
         dut = self.dut
         cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
         for name in self.inputs:
@@ -97,8 +100,10 @@ class Machine:
         bridge = self.rc.make_port()
         if small_credits:
             state = bridge.downstream_port.fc_state[0]
-            for credit, units in ((state.ph, 1), (state.pd, 16), (state.nph, 1), (state.npd, 1), (state.cplh, 1),
-                                  (state.cpld, 16)):
+            # 0 stands for credits without end (2.6.1).
+            few = int(not endless_completions)
+            for credit, units in ((state.ph, 1), (state.pd, 16), (state.nph, 1), (state.npd, 1), (state.cplh, few),
+                                  (state.cpld, 16 * few)):
                 credit.rx_initial_allocation = credit.rx_credits_allocated = units
         self.end = self.make_end(dut, self.payload)
         bridge.connect(self.end)

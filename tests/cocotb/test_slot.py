@@ -21,7 +21,9 @@ BAR2_BITS = 24
 async def start(dut, small_credits, endless, whole=False):
     random.seed(SEED)
     machine = Machine(dut, INPUTS, functools.partial(HardBlock, bar2_bits=BAR2_BITS, endless=endless), BAR2_BITS)
-    await machine.start(small_credits)
+    await machine.start(small_credits, endless_completions=endless == 0)
+    # With one credit of a kind the next packet has to wait for it.
+    machine.end.lane = 60 if small_credits else 0
     await machine.configure(256, 512, 64, False)
     await machine.boot(whole)
     board = [await machine.bar0.read_dword(C["BAR0_BOARD"] + at) for at in range(0, 16, 4)]
