@@ -27,6 +27,7 @@ static int wait_for_progress(void *context)
     int error = ferry_gpu_wait(adapter->gpu, 0);
 
     ferry_kmd_miniport()->DxgkDdiInterruptRoutine(adapter->kmd, 0);
+    umd_runner_tell_faults(adapter);
     return error == FERRY_OK || error == FERRY_ERROR_DEVICE_LOST ? error : FERRY_ERROR_TIMEOUT;
 }
 

@@ -34,6 +34,7 @@ struct umd_adapter {
     struct umd_process *processes;     // Changed under `telling` too.
     pthread_cond_t device_ended;       // A call that was destroying a device has come back to the lock.
     struct umd_runner *_Atomic runner; // NULL = nobody has asked for the event descriptor.
+    atomic_ullong faults_told;         // So many were recorded when it was last told of one.
     uint64_t calls;                    // Ids of call events.
     pthread_mutex_t telling;           // Of the observer, innermost: events come from calls, parked calls and the link.
     ferry_event_callback *_Atomic observer; // Is there one? That is asked for each event, and without the lock.

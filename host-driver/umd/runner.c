@@ -122,6 +122,16 @@ void umd_runner_tell(const struct umd_adapter *adapter)
         tell(runner);
 }
 
+void umd_runner_tell_faults(struct umd_adapter *adapter)
+{
+    if (!adapter->runner)
+        return;
+    uint64_t faults = ferry_kmd_faults(adapter->kmd);
+    // Of two threads here one may write an older count behind the other's newer one: then it is told once more.
+    if (atomic_exchange(&adapter->faults_told, faults) != faults)
+        umd_runner_tell(adapter);
+}
+
 void umd_runner_end(struct umd_adapter *adapter)
 {
     struct umd_runner *runner = adapter->runner;

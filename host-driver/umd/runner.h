@@ -14,6 +14,8 @@ int umd_runner_descriptor(const struct umd_adapter *adapter, int *fd);
 void umd_runner_wake(struct umd_adapter *adapter);
 // Something has advanced. The same.
 void umd_runner_tell(const struct umd_adapter *adapter);
+// The same, if faults were recorded since this was called last: those of paging that nobody waits for end nothing else.
+void umd_runner_tell_faults(struct umd_adapter *adapter);
 // Waits for the thread, and tells once more. When nobody else uses the adapter.
 void umd_runner_end(struct umd_adapter *adapter);
 

@@ -87,6 +87,36 @@ static void a_failed_page_in_is_told(void **state)
     close(fd);
 }
 
+// Nobody waits for what leaves behind an eviction: no job ends with it, and no fence has a new value.
+static void a_failed_page_out_is_told(void **state)
+{
+    struct ferry_fault fault = {.size = sizeof fault};
+    struct work work;
+    uint64_t reached;
+    bool found = false;
+    int fd;
+
+    (void)state;
+    ok(ferry_adapter_event_fd(adapter, &fd));
+    work = make_work();
+    bring_in(fd, &work);
+    ok(ferry_queue_fill(work.queue, work.allocation, 0, 64, 1, 1));
+    run_job(work.queue);
+    ok(ferry_adapter_set_budget(adapter, FERRY_PAGE_BYTES));
+    while (readable(fd, 20))
+        take(fd);
+    ok(ferry_gpu_inject(gpu(), FERRY_INJECT_LOCAL_READ_ERROR, 1));
+    evict(work.device, &work.allocation, 1);
+    while (!found) {
+        assert_true(readable(fd, LOST_MS));
+        take(fd);
+        ok(ferry_device_paging_reached(work.device, &reached));
+        ok(ferry_adapter_next_fault(adapter, &fault, &found));
+    }
+    assert_int_equal(fault.ring, 0);
+    close(fd);
+}
+
 // The engine stops for good: whoever only polls has it reset, too, time after time.
 static void hangs_are_cut_off_while_the_program_polls(void **state)
 {
@@ -271,6 +301,7 @@ int main(int argc, char **argv)
         POLL(a_reset_is_told),
         POLL(a_fault_is_told),
         POLL(a_failed_page_in_is_told),
+        POLL(a_failed_page_out_is_told),
         POLL(a_budget_is_told),
         POLL(that_nothing_ends_any_more_is_told),
         POLL(who_polls_is_told_what_another_is_answered),
