@@ -2,6 +2,7 @@
 // MakeResident, Evict, budget, paging queues and fences.
 #include <stdlib.h>
 
+#include "vidmm/api/manager.h"
 #include "world.h"
 
 static void R213_R214_R215_make_resident_counts_each_time(void **state)
@@ -21,6 +22,32 @@ static void R213_R214_R215_make_resident_counts_each_time(void **state)
         assert_int_equal(world_place(world, a).residency_count, n);
     }
     assert_int_equal(world_evict(world, a), FERRY_ERROR_NOT_RESIDENT);
+    assert_int_equal(world_statistics(world).required_bytes, 0);
+    world_close(world);
+}
+
+static void R214_no_count_begins_anew(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE a = world_create(world, PAGES(2), CPU), other = world_create(world, PAGES(2), CPU);
+    D3DKMT_HANDLE twice[] = {a, a}, behind[] = {other, a};
+    struct ferry_vm_allocation *counted =
+        ferry_vm_handle_find(&world->manager->core.handles, FERRY_VM_ALLOCATION, a);
+    world_require(world, a);
+    // It would take minutes to come here call by call.
+    counted->count = UINT32_MAX - 2;
+    assert_true(world_resident(world, twice, 2) >= 0);
+    assert_int_equal(world_place(world, a).residency_count, UINT32_MAX);
+    assert_int_equal(world_resident(world, &a, 1), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(world_resident(world, twice, 2), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(world_resident(world, behind, 2), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(world_place(world, a).residency_count, UINT32_MAX);
+    assert_int_equal(world_place(world, other).residency_count, 0);
+    assert_int_equal(world_evict(world, a), FERRY_OK);
+    assert_int_equal(world_resident(world, &a, 1), FERRY_OK);
+    counted->count = 1;
+    assert_int_equal(world_evict(world, a), FERRY_OK);
     assert_int_equal(world_statistics(world).required_bytes, 0);
     world_close(world);
 }
@@ -353,6 +380,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(R213_R214_R215_make_resident_counts_each_time),
+        cmocka_unit_test(R214_no_count_begins_anew),
         cmocka_unit_test(R213_R221_a_list_without_room_moves_nothing),
         cmocka_unit_test(R216_ok_means_usable_at_once),
         cmocka_unit_test(R217_R218_pending_hands_out_a_fence_value),

@@ -396,9 +396,9 @@ struct ferry_residency {
 };
 /// Add one to the residency count of each allocation; all or none. FERRY_OK: usable at once. FERRY_PENDING: wait for
 /// paging_fence_value first (ferry_queue_submit does so itself). As a D3D12 driver does it: nothing is trimmed, on an
-/// error every count is as before, and the error is the manager's own. Lists of any length. Errors: ARGUMENT, HANDLE,
-/// FOREIGN, LOCKED (a lock took its content out, and only unlock lets it back), NO_VIDEO_MEMORY, NO_HOST_MEMORY,
-/// DEVICE_LOST.
+/// error every count is as before, and the error is the manager's own. Lists of any length. Errors: ARGUMENT (of a list
+/// so long a count might come beyond 32 bits, too), HANDLE, FOREIGN, LOCKED (a lock took its content out, and only
+/// unlock lets it back), NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST.
 /// NO_VIDEO_MEMORY comes for the program's own budget; with cant_trim_further only for more than could be in place if
 /// no other program ran. What others hold is no reason: submit waits for the turn then.
 int ferry_make_resident(struct ferry_device *device, struct ferry_residency *arguments);

@@ -36,6 +36,16 @@ static int name_all(struct ferry_vm_policy *policy, const struct ferry_vm_device
     return FERRY_OK;
 }
 
+// Each of them may stand in the list any number of times. A count that began anew at 0 would leave the allocation to
+// whoever wants its room, and its program without a way to take it off the list.
+static bool can_count(struct ferry_vm_allocation *const *list, UINT count)
+{
+    for (UINT i = 0; i < count; i++)
+        if (list[i]->count > UINT32_MAX - count)
+            return false;
+    return true;
+}
+
 static uint64_t listed(const struct ferry_vm_device *device)
 {
     return device->required[FERRY_VM_LOCAL] + device->required[FERRY_VM_NON_LOCAL];
@@ -82,6 +92,8 @@ int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue
     int result = ferry_vm_queue_reserve(queue);
     if (result == FERRY_OK)
         result = name_all(policy, device, arguments->AllocationList, count);
+    if (result == FERRY_OK && !can_count(policy->named, count))
+        result = FERRY_ERROR_ARGUMENT;
     if (result != FERRY_OK)
         return result;
     struct ferry_vm_allocation **list = policy->named;
