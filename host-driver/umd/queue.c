@@ -86,6 +86,8 @@ int ferry_queue_fill(struct ferry_queue *handle, struct ferry_allocation *destin
         return umd_not_entered();
     struct umd_allocation *destination;
     int error = find(queue, destination_handle, offset, bytes, &destination);
+    if (error == FERRY_OK && umd_record_fill_last(destination, offset, bytes) > UINT32_MAX)
+        error = FERRY_ERROR_RANGE;
     if (error != FERRY_OK)
         return umd_leave(&call, error);
     struct umd_recording *job = recorded_into(queue);

@@ -240,6 +240,17 @@ static bool record_aperture_fill(struct umd_recording *job, struct umd_allocatio
     return true;
 }
 
+uint64_t umd_record_fill_last(const struct umd_allocation *destination, uint64_t offset, uint32_t bytes)
+{
+    uint64_t done = 8;
+
+    if (!destination->in_aperture || bytes <= done)
+        return offset;
+    while (2 * done < bytes)
+        done *= 2;
+    return offset + done;
+}
+
 bool umd_record_fill(struct umd_recording *job, struct umd_allocation *destination, uint64_t offset, uint32_t bytes,
                      uint64_t pattern, uint32_t pattern_log2)
 {

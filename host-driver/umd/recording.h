@@ -53,6 +53,8 @@ struct umd_recording *umd_recording_open(struct umd_recording *job);
 // Bytes at these offsets, which are in range. False: no host memory, and nothing of it is recorded.
 bool umd_record_copy(struct umd_recording *job, struct umd_allocation *destination, uint64_t destination_offset,
                      struct umd_allocation *source, uint64_t source_offset, uint32_t bytes);
+// Where the last packet of such a fill begins in the destination: it, too, must have no more than 32 bits.
+uint64_t umd_record_fill_last(const struct umd_allocation *destination, uint64_t offset, uint32_t bytes);
 // The pattern fills 8 bytes; its own are 1 << pattern_log2.
 bool umd_record_fill(struct umd_recording *job, struct umd_allocation *destination, uint64_t offset, uint32_t bytes,
                      uint64_t pattern, uint32_t pattern_log2);

@@ -186,8 +186,9 @@ int ferry_vidmm_wait_paging(struct ferry_vidmm *manager, D3DKMT_HANDLE queue, ui
 /// (MustSucceed without CantTrimFurther, reserved flags, more than D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS, a count that
 /// the list might bring beyond 32 bits), HANDLE, FOREIGN, LOCKED (a lock took its content out of the segment, and only
 /// unlock lets it back, R216), NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST. It never waits for the GPU. With
-/// MustSucceed a failure for want of memory puts the device in error (R228). With CantTrimFurther what could be in place if nobody else ran is not refused; and what
-/// others hold never is a reason: FERRY_OK may mean that the device's jobs will bring it in, at their turn.
+/// MustSucceed a failure for want of memory puts the device in error (R228). With CantTrimFurther what could be in
+/// place if nobody else ran is not refused; and what others hold never is a reason: FERRY_OK may mean that the device's
+/// jobs will bring it in, at their turn.
 int ferry_vidmm_make_resident(struct ferry_vidmm *manager, D3DDDI_MAKERESIDENT *arguments);
 /// One less on each count, all or none. The allocations stay where they are until the room is needed, unless their
 /// memory is over budget; arguments->NumBytesToTrim is by how much the program's lists still are. Errors: ARGUMENT,

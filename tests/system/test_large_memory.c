@@ -98,10 +98,35 @@ static void an_offset_that_no_job_can_name_is_refused(void **state)
     ferry_adapter_close(adapter);
 }
 
+// In the aperture a fill is a write and copies of it, each with an offset of its own; the last one's is the largest.
+static void a_fill_whose_copies_no_job_can_name_is_refused(void **state)
+{
+    struct ferry_adapter *adapter = open_adapter(GIB);
+    struct ferry_device *device;
+    struct ferry_queue *queue;
+    struct ferry_allocation *large;
+    struct ferry_allocation_options options = {
+        .size = sizeof options, .bytes = 5 * GIB, .flags = VISIBLE, .in_aperture = true};
+
+    (void)state;
+    ok(ferry_device_create(adapter, &device));
+    ok(ferry_queue_create(device, &queue));
+    ok(ferry_allocation_create(device, &options, &large));
+    ok(ferry_queue_fill(queue, large, 4 * GIB - 1, 8, 7, 1));
+    ok(ferry_queue_fill(queue, large, 4 * GIB - 16, 16, 7, 1));
+    ok(ferry_queue_fill(queue, large, 4 * GIB - 9, 16, 7, 1));
+    ok(ferry_queue_fill(queue, large, 4096, UINT32_MAX, 7, 1));
+    assert_int_equal(ferry_queue_fill(queue, large, 4 * GIB - 8, 9, 7, 1), FERRY_ERROR_RANGE);
+    assert_int_equal(ferry_queue_fill(queue, large, 4 * GIB - 4096, 8192, 7, 8), FERRY_ERROR_RANGE);
+    assert_int_equal(ferry_queue_fill(queue, large, 2 * GIB, UINT32_MAX, 7, 8), FERRY_ERROR_RANGE);
+    ferry_adapter_close(adapter);
+}
+
 int main(int argc, char **argv)
 {
     read_options(argc, argv);
     const struct CMUnitTest tests[] = {cmocka_unit_test(an_offset_that_no_job_can_name_is_refused),
+                                       cmocka_unit_test(a_fill_whose_copies_no_job_can_name_is_refused),
                                        cmocka_unit_test(every_address_of_64_GiB_is_an_address_of_its_own)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -460,7 +460,9 @@ int ferry_queue_destroy(struct ferry_queue *queue);
 /// NO_HOST_MEMORY.
 int ferry_queue_copy(struct ferry_queue *queue, struct ferry_allocation *destination, uint64_t destination_offset,
                      struct ferry_allocation *source, uint64_t source_offset, uint32_t bytes);
-/// Append a fill with a pattern of 1, 2, 4 or 8 bytes. Errors: those of ferry_queue_copy(), ARGUMENT.
+/// Append a fill with a pattern of 1, 2, 4 or 8 bytes. Errors: those of ferry_queue_copy(), ARGUMENT. In the aperture
+/// it is made of copies of what it has filled, so one that goes on beyond 32 bits of offset may have to begin one
+/// there: RANGE.
 int ferry_queue_fill(struct ferry_queue *queue, struct ferry_allocation *destination, uint64_t offset, uint32_t bytes,
                      uint64_t pattern, uint32_t pattern_bytes);
 /// Append a copy between GPU virtual addresses of the device's program; driver model 2. What is mapped there when the
