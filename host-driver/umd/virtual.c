@@ -239,5 +239,10 @@ int ferry_va_walk(struct ferry_device *handle, uint64_t address, struct ferry_va
         if (error == FERRY_OK)
             error = look_again(call.adapter, walk, &same);
     }
-    return umd_leave(&call, error == FERRY_OK && !same ? FERRY_ERROR_BUSY : error);
+    if (error == FERRY_OK && !same)
+        error = FERRY_ERROR_BUSY;
+    // Half a walk says of an address what is not so.
+    if (error != FERRY_OK)
+        *walk = (struct ferry_va_steps){.size = sizeof *walk};
+    return umd_leave(&call, error);
 }

@@ -221,6 +221,14 @@ static void run_all(struct umd_adapter *inside)
         ok(ferry_vidmm_work(inside->vidmm, &left));
 }
 
+// The so-manieth read of a table is answered with an error; 0 = none is.
+static unsigned unreadable;
+
+static bool fails(void)
+{
+    return unreadable > 0 && --unreadable == 0;
+}
+
 // What was mapped is free, and its tables are the other program's, which maps at the same address.
 static void before_a_read(void)
 {
@@ -239,6 +247,10 @@ int __wrap_ferry_gpu_window_read(struct ferry_gpu *gpu, uint64_t offset, void *d
 int __wrap_ferry_gpu_window_read(struct ferry_gpu *gpu, uint64_t offset, void *data, size_t bytes)
 {
     before_a_read();
+    if (fails()) {
+        memset(data, 0xff, bytes);
+        return FERRY_ERROR_RANGE;
+    }
     return __real_ferry_gpu_window_read(gpu, offset, data, bytes);
 }
 
@@ -247,7 +259,7 @@ int __wrap_ferry_vidmm_read_table(struct ferry_vidmm *manager, uint64_t bus_addr
 int __wrap_ferry_vidmm_read_table(struct ferry_vidmm *manager, uint64_t bus_address, uint8_t entry[8])
 {
     before_a_read();
-    return __real_ferry_vidmm_read_table(manager, bus_address, entry);
+    return fails() ? FERRY_ERROR_RANGE : __real_ferry_vidmm_read_table(manager, bus_address, entry);
 }
 
 // It has all tables that are left.
@@ -305,6 +317,32 @@ static void a_walk_goes_through_no_table_that_has_become_anothers(void **state)
     }
 }
 
+// Four reads down, and the three above the last once more.
+static void a_walk_that_cannot_read_a_table_tells_no_step(void **state)
+{
+    (void)state;
+    struct machine m = begin();
+    struct ferry_allocation *one = make(m.device, 4 * KIB, FERRY_FLAG_CPU_VISIBLE);
+    const uint64_t where = UINT64_C(0x345678000000);
+
+    map_at(&m, one, where, 0, 4 * KIB, false);
+    must_be_resident(m.device, &one, 1);
+    ok(ferry_queue_fill_va(m.queue, where, 8, 1, 1));
+    run(&m);
+    for (unsigned read = 1; read <= 7; read++) {
+        struct ferry_va_steps walk = {.size = sizeof walk, .count = 3};
+
+        unreadable = read;
+        assert_int_equal(ferry_va_walk(m.device, where, &walk), FERRY_ERROR_RANGE);
+        assert_int_equal(unreadable, 0);
+        assert_int_equal(walk.count, 0);
+        assert_true(walk.steps[0].entry == 0 && walk.size == sizeof walk);
+        assert_int_equal(walk_of(&m, where).count, 4);
+    }
+    run(&m);
+    ferry_adapter_close(m.adapter);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +351,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_program_without_tables_and_bad_arguments),
         cmocka_unit_test(model_1_has_nothing_to_walk),
         cmocka_unit_test(a_walk_goes_through_no_table_that_has_become_anothers),
+        cmocka_unit_test(a_walk_that_cannot_read_a_table_tells_no_step),
     };
 
     read_options(argc, argv);

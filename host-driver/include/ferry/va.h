@@ -117,7 +117,8 @@ struct ferry_va_steps {
 /// step is what `walk_level` and `walk_entry` of the fault's record are about, if nothing has changed since. Costs a
 /// read over the link for each level whose table is in video memory and another for each that leads on, and waits for
 /// nothing. Errors: ARGUMENT (beyond 48 bits), HANDLE, DEVICE_LOST, UNSUPPORTED, BUSY (tables came and went all the
-/// while), TIMEOUT (the link is gone).
+/// while), RANGE (video memory answers the read of a table with an error), TIMEOUT (the link is gone); no step is told
+/// then.
 int ferry_va_walk(struct ferry_device *device, uint64_t address, struct ferry_va_steps *walk);
 
 #ifdef __GNUC__
