@@ -206,23 +206,17 @@ static int drop(struct umd_device *device, struct umd_allocation *allocation, st
     return error;
 }
 
-// Back onto the list, in the order in which they stood on it; the newest comes first here. What does not get its count
-// back, for want of host memory or since the device is in error, stays off it.
+// Back onto the list, in the order in which they stood on it; the newest comes first here. MakeResident would refuse
+// what a lock has taken out of its place, and anything for want of memory. What another call is destroying stays off.
 static void put_back(struct umd_device *device, struct umd_allocation *trimmed)
 {
     for (; trimmed; trimmed = trimmed->trimmed_next) {
-        for (int error = FERRY_OK; trimmed->trimmed_count && error >= 0;) {
-            D3DDDI_MAKERESIDENT make = {
-                .hPagingQueue = device->paging_queue, .NumAllocations = 1, .AllocationList = &trimmed->vidmm};
-
-            make.Flags.CantTrimFurther = 1;
-            error = ferry_vidmm_make_resident(device->adapter->vidmm, &make);
-            if (error < 0)
-                break;
-            if (!trimmed->count++)
-                list_as_oldest(trimmed);
-            trimmed->trimmed_count--;
-        }
+        if (ferry_vidmm_put_back(device->adapter->vidmm, device->vidmm, trimmed->vidmm, trimmed->trimmed_count) !=
+            FERRY_OK)
+            continue;
+        if (!trimmed->count)
+            list_as_oldest(trimmed);
+        trimmed->count += trimmed->trimmed_count;
     }
 }
 

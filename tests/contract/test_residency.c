@@ -32,8 +32,7 @@ static void R214_no_count_begins_anew(void **state)
     struct world *world = world_open_default();
     D3DKMT_HANDLE a = world_create(world, PAGES(2), CPU), other = world_create(world, PAGES(2), CPU);
     D3DKMT_HANDLE twice[] = {a, a}, behind[] = {other, a};
-    struct ferry_vm_allocation *counted =
-        ferry_vm_handle_find(&world->manager->core.handles, FERRY_VM_ALLOCATION, a);
+    struct ferry_vm_allocation *counted = ferry_vm_handle_find(&world->manager->core.handles, FERRY_VM_ALLOCATION, a);
     world_require(world, a);
     // It would take minutes to come here call by call.
     counted->count = UINT32_MAX - 2;
@@ -49,6 +48,42 @@ static void R214_no_count_begins_anew(void **state)
     counted->count = 1;
     assert_int_equal(world_evict(world, a), FERRY_OK);
     assert_int_equal(world_statistics(world).required_bytes, 0);
+    world_close(world);
+}
+
+// Whoever trims in vain gets his counts back, wherever the allocation is meanwhile.
+static void what_was_taken_off_a_count_is_put_back(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE a = world_create(world, PAGES(2), CPU), other;
+    void *address;
+    world_require(world, a);
+    world_require(world, a);
+    assert_int_equal(ferry_vidmm_lock(world->manager, a, D3DDDI_LOCK_WRITE_ONLY, &address), FERRY_OK);
+    memset(address, 0x31, PAGES(2));
+    assert_int_equal(world_place(world, a).segment, 0);
+    for (unsigned n = 0; n < 2; n++)
+        assert_int_equal(world_evict(world, a), FERRY_OK);
+    // The CPU has its content, so it cannot become resident; its counts are no content.
+    assert_int_equal(world_resident(world, &a, 1), FERRY_ERROR_LOCKED);
+    assert_int_equal(ferry_vidmm_put_back(world->manager, world->device, a, 2), FERRY_OK);
+    assert_int_equal(world_place(world, a).residency_count, 2);
+    assert_int_equal(world_statistics(world).required_bytes, PAGES(2));
+    assert_int_equal(ferry_vidmm_put_back(world->manager, world->device, a, UINT32_MAX - 1), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_vidmm_put_back(world->manager, world->device, a, 0), FERRY_OK);
+    assert_int_equal(ferry_vidmm_put_back(world->manager, a, a, 1), FERRY_ERROR_HANDLE);
+    assert_int_equal(ferry_vidmm_put_back(world->manager, world->device, world->device, 1), FERRY_ERROR_HANDLE);
+    assert_int_equal(ferry_vidmm_create_device(world->manager, &other), FERRY_OK);
+    assert_int_equal(ferry_vidmm_put_back(world->manager, other, a, 1), FERRY_ERROR_FOREIGN);
+    assert_int_equal(world_place(world, a).residency_count, 2);
+    assert_int_equal(ferry_vidmm_unlock(world->manager, a), FERRY_OK);
+    // It is on the list as ever: a job brings it in.
+    world_wait(world, world_gpu_fill(world, a, 64, 64, 5));
+    assert_int_equal(world_place(world, a).segment, machine_local_segment);
+    for (unsigned n = 0; n < 2; n++)
+        assert_int_equal(world_evict(world, a), FERRY_OK);
+    assert_int_equal(world_evict(world, a), FERRY_ERROR_NOT_RESIDENT);
     world_close(world);
 }
 
@@ -381,6 +416,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(R213_R214_R215_make_resident_counts_each_time),
         cmocka_unit_test(R214_no_count_begins_anew),
+        cmocka_unit_test(what_was_taken_off_a_count_is_put_back),
         cmocka_unit_test(R213_R221_a_list_without_room_moves_nothing),
         cmocka_unit_test(R216_ok_means_usable_at_once),
         cmocka_unit_test(R217_R218_pending_hands_out_a_fence_value),

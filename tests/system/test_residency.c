@@ -195,12 +195,40 @@ static void R227_R228_R229_R230_the_last_attempt_of_what_is_vital_puts_the_devic
     run_job(elsewhere);
 }
 
+// The list has room only without what was used least recently, and then is refused for one that the CPU has.
+static void what_a_lock_has_taken_out_is_put_back_when_it_was_trimmed_in_vain(void **state)
+{
+    struct bench *b = *state;
+    struct ferry_allocation *trimmed = make(b->device, 400000, VISIBLE);
+    struct ferry_allocation *list[2] = {make(b->device, 400000, VISIBLE), make(b->device, 400000, VISIBLE)};
+    struct ferry_residency residency = {.size = sizeof residency, .allocations = list, .count = 2};
+    void *address;
+
+    must_be_resident(b->device, &trimmed, 1);
+    must_be_resident(b->device, &trimmed, 1);
+    ok(ferry_lock(trimmed, FERRY_LOCK_WRITE_ONLY, &address));
+    memset(address, 0x31, 400000);
+    ok(ferry_lock(list[1], FERRY_LOCK_WRITE_ONLY, &address));
+    memset(address, 0x32, 400000);
+    assert_int_equal(ferry_make_resident_trim(b->device, &residency), FERRY_ERROR_LOCKED);
+    assert_int_equal(place_of(trimmed).residency_count, 2);
+    assert_int_equal(place_of(list[0]).residency_count, 0);
+    ok(ferry_unlock(trimmed));
+    ok(ferry_queue_fill(b->queue, trimmed, 0, 64, 0, 1));
+    run_job(b->queue);
+    evict(b->device, &trimmed, 1);
+    evict(b->device, &trimmed, 1);
+    ok(ferry_unlock(list[1]));
+    must_be_resident(b->device, list, 2);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         CASE(R231_R232_R233_R234_a_failing_call_leaves_everything_as_it_was),
         CASE(R235_R236_batches_before_a_failing_one_are_undone),
         CASE(R235_undoing_a_batch_loses_no_content),
+        CASE(what_a_lock_has_taken_out_is_put_back_when_it_was_trimmed_in_vain),
         CASE(R226_R227_the_last_attempt_is_made_with_what_the_operation_needs_alone),
         CASE(R227_R228_R229_R230_the_last_attempt_of_what_is_vital_puts_the_device_in_error),
     };

@@ -42,3 +42,16 @@ int ferry_vidmm_evict(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle, 
     }
     return ferry_vm_leave(manager, result);
 }
+
+int ferry_vidmm_put_back(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle, D3DKMT_HANDLE allocation,
+                         uint32_t count)
+{
+    if (!manager)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_device *device = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_DEVICE, device_handle);
+        result = device ? ferry_vm_put_back(&manager->policy, device, allocation, count) : FERRY_ERROR_HANDLE;
+    }
+    return ferry_vm_leave(manager, result);
+}

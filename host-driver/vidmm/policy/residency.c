@@ -214,3 +214,18 @@ int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device 
     trim_to_budget(policy);
     return FERRY_OK;
 }
+
+int ferry_vm_put_back(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, D3DKMT_HANDLE handle,
+                      uint32_t count)
+{
+    int error;
+    struct ferry_vm_allocation *allocation = ferry_vm_allocation_find(policy->memory, device, handle, &error);
+    if (!allocation)
+        return error;
+    if (count > UINT32_MAX - allocation->count)
+        return FERRY_ERROR_ARGUMENT;
+    for (; count > 0 && allocation->count == 0; count--)
+        raise(policy, allocation);
+    allocation->count += count;
+    return FERRY_OK;
+}
