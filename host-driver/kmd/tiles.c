@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // TRANSFER of a tiled allocation with Swizzle or Unswizzle: host pages hold rows, video memory tiles, and the device's
 // COPY_RECTANGLE turns one into the other (docs/manual/tiling.md). A page of rows is the end of a row, whole rows, and
-// the begin of one: three packets at most, which MultipassOffset counts, the missing ones too.
+// the begin of one: three packets at most. The device takes no rectangle over a multiple of 4 GiB, so one whose tiles
+// lie on both sides of it is cut in two. MultipassOffset counts all six, the missing ones too.
 #include "kmd/writer.h"
 
-#define PARTS 3u
+#define CUTS  2u
+#define PARTS (3u * CUTS)
 
 bool kmd_tiling_good(const struct ferry_allocation_private *wish)
 {
@@ -33,6 +35,33 @@ static struct piece piece_of(uint64_t offset, uint32_t pitch, uint32_t part)
     if (part == 1)
         return (struct piece){0, row, pitch, rows, head};
     return (struct piece){0, row + rows, PAGE_SIZE - head - rows * pitch, 1, head + rows * pitch};
+}
+
+// From which byte of its rows on the piece's tiles lie behind a multiple of 4 GiB, before which others of them do: a
+// row of tiles is whole pages, so all of them are in one. Behind its last byte: there is none.
+static uint32_t cut_at(const struct ferry_tiling_private *tiling, const struct ferry_tiling_place *level,
+                       const struct piece *piece, uint64_t base)
+{
+    uint64_t row =
+        base + level->Offset + (uint64_t)(piece->row / level->TileHeight) * level->Across * tiling->TileBytes;
+    uint32_t end = piece->x + piece->bytes;
+    uint64_t first = row + (uint64_t)(piece->x / level->TileWidth) * tiling->TileBytes;
+    uint64_t last = row + (uint64_t)((end - 1) / level->TileWidth) * tiling->TileBytes, limit = last >> 32 << 32;
+
+    return limit > first ? (uint32_t)((limit - row) / tiling->TileBytes) * level->TileWidth : end;
+}
+
+// What lies before that, or behind it.
+static struct piece cut_of(const struct ferry_tiling_private *tiling, const struct ferry_tiling_place *level,
+                           struct piece piece, uint64_t base, bool behind)
+{
+    if (!piece.bytes || !piece.rows)
+        return piece;
+    uint32_t cut = cut_at(tiling, level, &piece, base), before = cut - piece.x;
+    if (behind)
+        return (struct piece){cut, piece.row, piece.bytes - before, piece.rows, piece.at + before};
+    piece.bytes = before;
+    return piece;
 }
 
 static void put_rectangle(struct writer *w, const struct ferry_tiling_private *tiling,
@@ -71,11 +100,9 @@ NTSTATUS kmd_build_tiles(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
     const DXGK_TRANSFERSIDE *tiles = swizzle ? &t->Destination : &t->Source;
     uint64_t base = (uint64_t)tiles->SegmentAddress.QuadPart, all = t->TransferSize / PAGE_SIZE;
 
-    // Rows in host pages, tiles in video memory; and only what is told by whole pages, of what was made as tiled. The
-    // device takes no rectangle over a multiple of 4 GiB.
+    // Rows in host pages, tiles in video memory; and only what is told by whole pages, of what was made as tiled.
     if (t->Flags.Swizzle == t->Flags.Unswizzle || !allocation->tiled || rows->SegmentId != 0 || !rows->pMdl ||
-        tiles->SegmentId != FERRY_KMD_SEGMENT_LOCAL || base % tiling->TileBytes ||
-        base >> 32 != (base + allocation->bytes - 1) >> 32 || t->TransferOffset % PAGE_SIZE ||
+        tiles->SegmentId != FERRY_KMD_SEGMENT_LOCAL || base % tiling->TileBytes || t->TransferOffset % PAGE_SIZE ||
         t->TransferSize % PAGE_SIZE || t->TransferOffset > allocation->bytes ||
         t->TransferSize > allocation->bytes - t->TransferOffset || t->MdlOffset > rows->pMdl->PageCount ||
         all > rows->pMdl->PageCount - t->MdlOffset || all > UINT32_MAX / PARTS)
@@ -84,8 +111,9 @@ NTSTATUS kmd_build_tiles(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
     for (; done < all * PARTS; done++) {
         uint64_t offset = t->TransferOffset + done / PARTS * PAGE_SIZE;
         struct ferry_tiling_place level = ferry_tiles_level_of(tiling, offset);
-        struct piece piece = piece_of(offset - level.Offset, level.Across * level.TileWidth, done % PARTS);
+        struct piece piece = piece_of(offset - level.Offset, level.Across * level.TileWidth, done % PARTS / CUTS);
 
+        piece = cut_of(tiling, &level, piece, base, done % CUTS);
         if (!piece.bytes || !piece.rows)
             continue;
         if (w->room < FERRY_PACKET_COPY_RECTANGLE_SIZE)

@@ -122,11 +122,78 @@ static void a_fill_whose_copies_no_job_can_name_is_refused(void **state)
     ferry_adapter_close(adapter);
 }
 
+// ---- Tiles on both sides of 4 GiB, which the device takes no rectangle over ----
+
+#define FROM_END 0x40u // FromEndOfSegment: where the image lies is chosen by how much there is of video memory
+#define MOST     (1u << 21)
+
+static uint8_t rows_of[MOST], tiles_of[MOST];
+
+// The image's bytes written as rows, and how video memory holds them; where it begins is returned.
+static uint64_t tiles_in(uint64_t video_memory_bytes, const struct ferry_tiling *tiling, uint8_t *tiles)
+{
+    struct ferry_adapter *adapter = open_adapter(video_memory_bytes);
+    struct ferry_device *device;
+    struct ferry_queue *queue;
+    struct ferry_allocation *image, *plain;
+    struct ferry_allocation_options options = {
+        .size = sizeof options, .bytes = ferry_tiling_bytes(tiling), .flags = VISIBLE | FROM_END, .tiling = tiling};
+    void *address;
+
+    ok(ferry_device_create(adapter, &device));
+    ok(ferry_queue_create(device, &queue));
+    ok(ferry_allocation_create(device, &options, &image));
+    plain = make_in_aperture(device, options.bytes / FERRY_PAGE_BYTES);
+    ok(ferry_lock(image, FERRY_LOCK_WRITE_ONLY, &address));
+    memcpy(address, rows_of, options.bytes);
+    ok(ferry_unlock(image));
+    must_be_resident(device, (struct ferry_allocation *[]){image, plain}, 2);
+    uint64_t place = place_of(image).offset;
+    ok(ferry_queue_copy(queue, plain, 0, image, 0, (uint32_t)options.bytes));
+    run_job(queue);
+    ok(ferry_lock(plain, FERRY_LOCK_READ_ONLY, &address));
+    memcpy(tiles, address, options.bytes);
+    ok(ferry_unlock(plain));
+    // And back.
+    ok(ferry_lock(image, FERRY_LOCK_READ_ONLY, &address));
+    assert_memory_equal(address, rows_of, options.bytes);
+    ok(ferry_unlock(image));
+    ferry_adapter_close(adapter);
+    return place;
+}
+
+static void an_image_over_4_GiB_has_its_tiles_where_it_has_them_elsewhere(void **state)
+{
+    static const struct ferry_tiling images[] = {
+        {sizeof images[0], 65536, 4, 500, 400, 1},  // two rows a page, 4 tiles wide
+        {sizeof images[0], 65536, 4, 1100, 130, 2}, // rows longer than a page
+        {sizeof images[0], 4096, 16, 40, 33, 3},    // small tiles, and the smaller levels
+        {sizeof images[0], 4096, 1, 70, 200, 1},
+    };
+    static uint8_t found[MOST];
+
+    (void)state;
+    for (uint32_t at = 0; at < MOST; at++)
+        rows_of[at] = content(at >> 12, at);
+    for (unsigned i = 0; i < sizeof images / sizeof *images; i++) {
+        uint64_t bytes = ferry_tiling_bytes(&images[i]), each = images[i].tile_bytes;
+
+        assert_true(bytes > 3 * each && bytes <= MOST);
+        tiles_in(2 * GIB, &images[i], tiles_of);
+        assert_memory_not_equal(tiles_of, rows_of, bytes);
+        for (uint64_t before = each; before < bytes; before += each) {
+            assert_true(tiles_in(4 * GIB + bytes - before, &images[i], found) == 4 * GIB - before);
+            assert_memory_equal(found, tiles_of, bytes);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     read_options(argc, argv);
     const struct CMUnitTest tests[] = {cmocka_unit_test(an_offset_that_no_job_can_name_is_refused),
                                        cmocka_unit_test(a_fill_whose_copies_no_job_can_name_is_refused),
-                                       cmocka_unit_test(every_address_of_64_GiB_is_an_address_of_its_own)};
+                                       cmocka_unit_test(every_address_of_64_GiB_is_an_address_of_its_own),
+                                       cmocka_unit_test(an_image_over_4_GiB_has_its_tiles_where_it_has_them_elsewhere)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
