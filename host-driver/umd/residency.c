@@ -184,26 +184,20 @@ int ferry_make_resident(struct ferry_device *handle, struct ferry_residency *arg
     return umd_leave(&call, error);
 }
 
-// Take an allocation off the residency list altogether, and note what it counted.
+// Take an allocation off the residency list altogether, and note what it counted. At once: others wait meanwhile, and a
+// count may be in the millions.
 static int drop(struct umd_device *device, struct umd_allocation *allocation, struct umd_allocation **trimmed)
 {
-    int error = FERRY_OK;
+    int error = ferry_vidmm_take_off(device->adapter->vidmm, device->vidmm, allocation->vidmm, allocation->count);
 
-    allocation->trimmed_count = 0;
-    while (allocation->count && error == FERRY_OK) {
-        D3DDDICB_EVICT evict = {.NumAllocations = 1, .AllocationList = &allocation->vidmm};
-
-        error = ferry_vidmm_evict(device->adapter->vidmm, device->vidmm, &evict);
-        if (error == FERRY_OK) {
-            count_down(allocation);
-            allocation->trimmed_count++;
-        }
-    }
-    if (allocation->trimmed_count) {
-        allocation->trimmed_next = *trimmed;
-        *trimmed = allocation;
-    }
-    return error;
+    if (error != FERRY_OK)
+        return error;
+    umd_unlist(allocation);
+    allocation->trimmed_count = allocation->count;
+    allocation->count = 0;
+    allocation->trimmed_next = *trimmed;
+    *trimmed = allocation;
+    return FERRY_OK;
 }
 
 // Back onto the list, in the order in which they stood on it; the newest comes first here. MakeResident would refuse
@@ -214,9 +208,8 @@ static void put_back(struct umd_device *device, struct umd_allocation *trimmed)
         if (ferry_vidmm_put_back(device->adapter->vidmm, device->vidmm, trimmed->vidmm, trimmed->trimmed_count) !=
             FERRY_OK)
             continue;
-        if (!trimmed->count)
-            list_as_oldest(trimmed);
-        trimmed->count += trimmed->trimmed_count;
+        list_as_oldest(trimmed);
+        trimmed->count = trimmed->trimmed_count;
     }
 }
 

@@ -194,9 +194,11 @@ int ferry_vidmm_make_resident(struct ferry_vidmm *manager, D3DDDI_MAKERESIDENT *
 /// memory is over budget; arguments->NumBytesToTrim is by how much the program's lists still are. Errors: ARGUMENT,
 /// HANDLE, FOREIGN, NOT_RESIDENT (a count would go below 0).
 int ferry_vidmm_evict(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DDDICB_EVICT *arguments);
-/// What as many calls of evict() have taken off this count, for whoever has trimmed in vain: it is as it was before
-/// them. Nothing is brought in for it before a job of the device wants its list, so neither a lock nor want of memory
-/// is a reason to refuse it. Errors: ARGUMENT (a count beyond 32 bits), HANDLE, FOREIGN.
+/// As so many calls of evict() with this allocation alone, at once. Errors: HANDLE, FOREIGN, NOT_RESIDENT.
+int ferry_vidmm_take_off(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE allocation, uint32_t count);
+/// What was taken off this count, for whoever has trimmed in vain: it is as it was before. Nothing is brought in for it
+/// before a job of the device wants its list, so neither a lock nor want of memory is a reason to refuse it. Errors:
+/// ARGUMENT (a count beyond 32 bits), HANDLE, FOREIGN.
 int ferry_vidmm_put_back(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE allocation, uint32_t count);
 /// What the callbacks of the contract return for a result of make_resident(): S_OK, E_PENDING, E_OUTOFMEMORY,
 /// E_INVALIDARG or D3DDDIERR_DEVICEREMOVED. Any thread.

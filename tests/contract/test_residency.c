@@ -63,8 +63,12 @@ static void what_was_taken_off_a_count_is_put_back(void **state)
     assert_int_equal(ferry_vidmm_lock(world->manager, a, D3DDDI_LOCK_WRITE_ONLY, &address), FERRY_OK);
     memset(address, 0x31, PAGES(2));
     assert_int_equal(world_place(world, a).segment, 0);
-    for (unsigned n = 0; n < 2; n++)
-        assert_int_equal(world_evict(world, a), FERRY_OK);
+    assert_int_equal(ferry_vidmm_take_off(world->manager, world->device, a, 3), FERRY_ERROR_NOT_RESIDENT);
+    assert_int_equal(ferry_vidmm_take_off(world->manager, world->device, a, 0), FERRY_OK);
+    assert_int_equal(world_place(world, a).residency_count, 2);
+    assert_int_equal(ferry_vidmm_take_off(world->manager, world->device, a, 2), FERRY_OK);
+    assert_int_equal(world_place(world, a).residency_count, 0);
+    assert_int_equal(world_statistics(world).required_bytes, 0);
     // The CPU has its content, so it cannot become resident; its counts are no content.
     assert_int_equal(world_resident(world, &a, 1), FERRY_ERROR_LOCKED);
     assert_int_equal(ferry_vidmm_put_back(world->manager, world->device, a, 2), FERRY_OK);

@@ -43,15 +43,28 @@ int ferry_vidmm_evict(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle, 
     return ferry_vm_leave(manager, result);
 }
 
-int ferry_vidmm_put_back(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle, D3DKMT_HANDLE allocation,
-                         uint32_t count)
+// One of the two ways.
+static int change_count(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle, D3DKMT_HANDLE allocation,
+                        uint32_t count,
+                        int (*change)(struct ferry_vm_policy *policy, const struct ferry_vm_device *device,
+                                      D3DKMT_HANDLE handle, uint32_t count))
 {
     if (!manager)
         return FERRY_ERROR_ARGUMENT;
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
         struct ferry_vm_device *device = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_DEVICE, device_handle);
-        result = device ? ferry_vm_put_back(&manager->policy, device, allocation, count) : FERRY_ERROR_HANDLE;
+        result = device ? change(&manager->policy, device, allocation, count) : FERRY_ERROR_HANDLE;
     }
     return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_take_off(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE allocation, uint32_t count)
+{
+    return change_count(manager, device, allocation, count, ferry_vm_take_off);
+}
+
+int ferry_vidmm_put_back(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE allocation, uint32_t count)
+{
+    return change_count(manager, device, allocation, count, ferry_vm_put_back);
 }

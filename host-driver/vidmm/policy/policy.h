@@ -123,6 +123,8 @@ bool ferry_vm_others_require(const struct ferry_vm_policy *policy, const struct 
 int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue *queue,
                            D3DDDI_MAKERESIDENT *arguments);
 int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, D3DDDICB_EVICT *arguments);
+int ferry_vm_take_off(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, D3DKMT_HANDLE handle,
+                      uint32_t count);
 int ferry_vm_put_back(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, D3DKMT_HANDLE handle,
                       uint32_t count);
 

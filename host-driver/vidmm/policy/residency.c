@@ -215,6 +215,24 @@ int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device 
     return FERRY_OK;
 }
 
+int ferry_vm_take_off(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, D3DKMT_HANDLE handle,
+                      uint32_t count)
+{
+    int error;
+    struct ferry_vm_allocation *allocation = ferry_vm_allocation_find(policy->memory, device, handle, &error);
+    if (!allocation)
+        return error;
+    if (count > allocation->count)
+        return FERRY_ERROR_NOT_RESIDENT;
+    if (count == 0)
+        return FERRY_OK;
+    allocation->not_written = 0;
+    allocation->count -= count - 1;
+    lower(policy, allocation);
+    trim_to_budget(policy);
+    return FERRY_OK;
+}
+
 int ferry_vm_put_back(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, D3DKMT_HANDLE handle,
                       uint32_t count)
 {

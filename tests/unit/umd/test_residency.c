@@ -55,6 +55,15 @@ int ferry_vidmm_evict(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, D3DDDIC
     return FERRY_OK;
 }
 
+int ferry_vidmm_take_off(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, D3DKMT_HANDLE allocation, uint32_t count)
+{
+    (void)manager;
+    assert_int_equal(handle, device.vidmm);
+    assert_true(count > 0 && count <= counts[allocation - FIRST]);
+    counts[allocation - FIRST] -= count;
+    return FERRY_OK;
+}
+
 int ferry_vidmm_put_back(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, D3DKMT_HANDLE allocation, uint32_t count)
 {
     (void)manager;
