@@ -181,11 +181,13 @@ def make(scratch, programs, jobs):
                           env=dict(clean, GIT_DIR=str(ROOT / ".git")), capture_output=True, text=True)
 
 
-def outcome(program, scratch):
-    """Cases that fail, and all there are."""
+def outcome(program, scratch, case=""):
+    """Cases that fail, and all there are. What cocotb runs is this case alone, as with a mistake each may hang for minutes."""
     os.chdir(scratch)
     run_tests.LIMIT_SECONDS = PROOF_SECONDS if program.startswith(("formal_", "cocotb")) else CASE_SECONDS
+    os.environ |= {"CASE": case} if case and program.startswith("cocotb") else {}
     result = run_tests.run(f"build/tests/{program}", 1)
+    os.environ.pop("CASE", None)
     os.chdir(ROOT)
     failed = [case for case, good in result.cases.items() if not good]
     if result.failed and not failed:  # A leak is told when the program ends: its cases have seen it together.
@@ -214,7 +216,8 @@ def attempt(mutation, scratch, jobs, known):
         if built.returncode != 0:
             return "DOES NOT BUILD: " + (built.stdout + built.stderr).strip()[-600:]
         for program in mutation.programs:
-            failed, _ = outcome(program, scratch)
+            case = next(case for case in sound(program, scratch, jobs, known) if case.startswith(mutation.case))
+            failed, _ = outcome(program, scratch, case)
             if not any(case.startswith(mutation.case) for case in failed):
                 return f"SURVIVED {program} {mutation.case}" + (f"; others failed: {' '.join(failed)}" if failed else "")
         return "caught"
