@@ -41,8 +41,8 @@ struct ferry_lab_advice {
     char problem[200]; // false: why
 };
 
-/// Needs the manager's outcome at this size. Plays a few dozen runs more, of a small trace up to some thousand. False, with
-/// ->problem, when one of them failed.
+/// Needs the manager's outcome at this size. Plays a few dozen runs more, of a small trace up to some thousand. False,
+/// with ->problem, when one of them failed.
 bool ferry_lab_advise(const struct ferry_lab_bench *bench, uint64_t bytes, const struct ferry_lab_outcome *outcome,
                       struct ferry_lab_advice *advice);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define LITTLE_WORK UINT64_C(500000) // objects named or driven out: a second or two
-#define A_RUN UINT64_C(100) // what a manager that begins and ends costs beside that, in a large memory
+#define A_RUN       UINT64_C(100)    // what a manager that begins and ends costs beside that, in a large memory
 
 void ferry_lab_search_end(struct ferry_lab_search *search)
 {

@@ -27,8 +27,10 @@ struct ferry_dma_map {
 
 static bool window_create(struct window *window, uint64_t base, size_t pages)
 {
-    // Of 32 MiB only what is touched takes memory. (Of a block of malloc's a sanitizer marks each byte, for each link that is opened.)
-    void *entries = mmap(NULL, pages * sizeof(uintptr_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    // Of 32 MiB only what is touched takes memory. (Of a block of malloc's a sanitizer marks each byte, for each link
+    // that is opened.)
+    void *entries = mmap(NULL, pages * sizeof(uintptr_t), PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     *window = (struct window){.base = base, .pages = pages, .entry = entries == MAP_FAILED ? NULL : entries};
     return window->entry != NULL;
 }

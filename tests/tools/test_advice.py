@@ -124,7 +124,8 @@ def nothing_is_told_of_frames_that_are_not_there():
         said = ferry(trace, "--vram", "1024G", "--policy", "ours", "--quiet").stdout.splitlines()[-1]
         check(told in said and "no size that was played" not in said, f"sizes_beyond_what_is_played_{count}", said)
     # The seven objects that are named in all cost less than the manager that begins and ends.
-    runs = [int(run) for run in re.findall(r"for the advice, run (\d+):", "".join(on_a_terminal(trace, "--vram", "1024G", "--policy", "ours")))]
+    said = "".join(on_a_terminal(trace, "--vram", "1024G", "--policy", "ours"))
+    runs = [int(run) for run in re.findall(r"for the advice, run (\d+):", said)]
     check(runs and max(runs) < 12000, "a_run_that_names_little_costs_something_too", runs[-1:])
     done = subprocess.run([FERRY, "replay", NEVERBALL, "--frames", "3", "--vram", "5M", "--backend", "model", "--quiet"],
                           capture_output=True, text=True, check=False)

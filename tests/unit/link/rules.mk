@@ -27,13 +27,15 @@ $(FRAMES_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c $(call sanitized,
 TEST_PROGRAMS += $(FRAMES_PROGRAMS)
 
 $(BUILD)/tests/framed: tests/unit/link/test_framed.c $(ROOT_COMPLEX) \
-    $(call sanitized,$(addprefix host-driver/link/,framed.c fd_channel.c frames.c frame_code.c packet_queue.c problem.c)) $(HOST_HEADERS) $(CONTRACT)
+    $(call sanitized,$(addprefix host-driver/link/,framed.c fd_channel.c frames.c frame_code.c packet_queue.c problem.c)) \
+    $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(LINK_TEST) -lpthread
 
 TEST_PROGRAMS += $(BUILD)/tests/framed
 
-$(BUILD)/tests/channels: tests/unit/link/test_channels.c $(call sanitized,host-driver/link/packet_queue.c host-driver/link/fd_channel.c) $(HOST_HEADERS)
+$(BUILD)/tests/channels: tests/unit/link/test_channels.c \
+    $(call sanitized,host-driver/link/packet_queue.c host-driver/link/fd_channel.c) $(HOST_HEADERS)
 	@mkdir -p $(@D)
 	$(LINK_TEST)
 

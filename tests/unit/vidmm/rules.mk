@@ -2,7 +2,8 @@
 VIDMM_UNITS := address_space address_places address_batch address_batch_random segment_allocator victim plan plan_cases handles paging_index
 VIDMM_UNIT_PROGRAMS := $(VIDMM_UNITS:%=$(BUILD)/tests/vidmm_%)
 
-$(VIDMM_UNIT_PROGRAMS): $(BUILD)/tests/vidmm_%: tests/unit/vidmm/test_%.c $$(call sanitized,$$(wildcard host-driver/vidmm/*/%.c)) $(HOST_HEADERS)
+$(VIDMM_UNIT_PROGRAMS): $(BUILD)/tests/vidmm_%: tests/unit/vidmm/test_%.c \
+    $$(call sanitized,$$(wildcard host-driver/vidmm/*/%.c)) $(HOST_HEADERS)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c %.o,$^) -o $@ -lcmocka
 
