@@ -4,6 +4,7 @@
 HOST_ROOMS := ddi vidmm kmd umd device link
 HOST_SOURCES = $(foreach room,$(HOST_ROOMS),$(wildcard host-driver/$(room)/*.c host-driver/$(room)/*/*.c)) $(FIRMWARE_IMAGE)
 HOST_OBJECTS = $(HOST_SOURCES:%.c=$(BUILD)/obj/%.o)
+# The library's objects of these sources, compiled once for all tests that are made of some of them.
 sanitized = $(patsubst %.c,$(BUILD)/obj-san/%.o,$(1))
 HOST_OBJECTS_SAN = $(call sanitized,$(HOST_SOURCES))
 # For programs that are compiled in one go, without .d files.

@@ -44,6 +44,8 @@ int umd_leave(struct umd_call *call, int result)
     // Nothing ends any more: whoever polls is to ask, and to hear so.
     if (result == FERRY_ERROR_CRITICAL)
         umd_runner_tell(call->adapter);
+    // A reset of the engine reads records by itself, and may have been the last to wait for anything.
+    umd_runner_tell_faults(call->adapter);
     pthread_mutex_unlock(&call->adapter->lock);
     umd_adapter_put(call->adapter);
     return result;

@@ -7,6 +7,7 @@
 
 #include "umd/call.h"
 
+// Its own neighbours stay noted in it, as list_where_it_was() needs.
 void umd_unlist(struct umd_allocation *allocation)
 {
     struct umd_device *device = allocation->device;
@@ -19,7 +20,6 @@ void umd_unlist(struct umd_allocation *allocation)
         allocation->older->newer = allocation->newer;
     else
         device->oldest = allocation->newer;
-    allocation->newer = allocation->older = NULL;
 }
 
 static void list_as_newest(struct umd_allocation *allocation)
@@ -43,17 +43,19 @@ void umd_touch(struct umd_allocation *allocation)
     list_as_newest(allocation);
 }
 
-static void list_as_oldest(struct umd_allocation *allocation)
+// Undoes umd_unlist(), where all that has left the list since is back on it and nothing else has changed there.
+static void list_where_it_was(struct umd_allocation *allocation)
 {
     struct umd_device *device = allocation->device;
 
-    allocation->newer = device->oldest;
-    allocation->older = NULL;
-    if (device->oldest)
-        device->oldest->older = allocation;
+    if (allocation->newer)
+        allocation->newer->older = allocation;
     else
         device->newest = allocation;
-    device->oldest = allocation;
+    if (allocation->older)
+        allocation->older->newer = allocation;
+    else
+        device->oldest = allocation;
 }
 
 static void count_up(struct umd_allocation *allocation)
@@ -200,16 +202,17 @@ static int drop(struct umd_device *device, struct umd_allocation *allocation, st
     return FERRY_OK;
 }
 
-// Back onto the list, in the order in which they stood on it; the newest comes first here. MakeResident would refuse
-// what a lock has taken out of its place, and anything for want of memory. What another call is destroying stays off.
+// Back onto the list, each at its place; what left last comes first. MakeResident would refuse what a lock has taken
+// out of its place, and anything for want of memory. What another call is destroying stays off.
 static void put_back(struct umd_device *device, struct umd_allocation *trimmed)
 {
-    for (; trimmed; trimmed = trimmed->trimmed_next) {
-        if (ferry_vidmm_put_back(device->adapter->vidmm, device->vidmm, trimmed->vidmm, trimmed->trimmed_count) !=
-            FERRY_OK)
-            continue;
-        list_as_oldest(trimmed);
-        trimmed->count = trimmed->trimmed_count;
+    for (struct umd_allocation *a = trimmed; a; a = a->trimmed_next)
+        list_where_it_was(a);
+    for (struct umd_allocation *a = trimmed; a; a = a->trimmed_next) {
+        if (ferry_vidmm_put_back(device->adapter->vidmm, device->vidmm, a->vidmm, a->trimmed_count) == FERRY_OK)
+            a->count = a->trimmed_count;
+        else
+            umd_unlist(a);
     }
 }
 

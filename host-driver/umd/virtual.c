@@ -225,12 +225,14 @@ int ferry_va_walk(struct ferry_device *handle, uint64_t address, struct ferry_va
     DXGK_SEGMENTOFFSET root;
     bool same = false;
 
-    if (!walk || walk->size != sizeof *walk || address >= bytes_under(LEVELS))
+    if (!walk || walk->size != sizeof *walk)
+        return FERRY_ERROR_ARGUMENT;
+    *walk = (struct ferry_va_steps){.size = sizeof *walk};
+    if (address >= bytes_under(LEVELS))
         return FERRY_ERROR_ARGUMENT;
     const struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, NULL);
     if (!device)
         return umd_not_entered();
-    *walk = (struct ferry_va_steps){.size = sizeof *walk};
     int error = FERRY_OK;
     for (unsigned i = 0; i < MOST_WALKS && error == FERRY_OK && !same; i++) {
         error = ferry_vidmm_root_virtual(call.adapter->vidmm, device->vidmm, &root);

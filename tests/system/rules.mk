@@ -23,6 +23,8 @@ $(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/system/large_memory: $(BUILD)/syste
 	$(SANITIZED_TEST) $(filter %.c,$^) $(BUILD)/libferry-san.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
 
 $(BUILD)/system/poll $(BUILD)/system/poll_ends: tests/system/poll_loops.h
+# The library's own thread is held off.
+$(BUILD)/system/poll_ends $(BUILD)/tests/system_poll_ends_threads: private LDLIBS += -Wl,--wrap=ferry_vidmm_work
 $(BUILD)/system/rectangles $(BUILD)/system/rectangle_sides: tests/system/rectangle_machine.h tests/system/rectangle_images.h
 $(BUILD)/system/tiles $(BUILD)/system/tiled_images $(BUILD)/system/views $(BUILD)/system/linear_views \
     $(BUILD)/system/random_calls: tests/system/tile_images.h

@@ -183,12 +183,16 @@ static void a_program_without_tables_and_bad_arguments(void **state)
     walk.count = 7;
     ok(ferry_va_walk(other, 0x1000, &walk));
     assert_int_equal(walk.count, 0);
+    walk.count = 7;
     assert_int_equal(ferry_va_walk(other, UINT64_C(1) << 48, &walk), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(walk.count, 0);
     assert_int_equal(ferry_va_walk(other, 0, NULL), FERRY_ERROR_ARGUMENT);
     walk.size--;
     assert_int_equal(ferry_va_walk(other, 0, &walk), FERRY_ERROR_ARGUMENT);
     walk.size++;
+    walk.count = 7;
     assert_int_equal(ferry_va_walk(NULL, 0, &walk), FERRY_ERROR_HANDLE);
+    assert_int_equal(walk.count, 0);
     ok(ferry_device_destroy(other));
     assert_int_equal(ferry_va_walk(other, 0, &walk), FERRY_ERROR_HANDLE);
     ferry_adapter_close(m.adapter);

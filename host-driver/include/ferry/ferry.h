@@ -408,7 +408,8 @@ int ferry_make_resident(struct ferry_device *device, struct ferry_residency *arg
 /// trim further, and then the call may have more than the program's budget: what could be in place if no other program
 /// ran, in its turn. cant_trim_further is not looked at, and must_succeed means the last attempt. On an error no count
 /// of the call's is changed; what was trimmed stays off the list when the error is NO_VIDEO_MEMORY, on any other it is
-/// put back. Errors: those of ferry_make_resident().
+/// put back. Until the call returns it is off the list, and a submit by another thread that names it is refused
+/// (NOT_RESIDENT). Errors: those of ferry_make_resident().
 int ferry_make_resident_trim(struct ferry_device *device, struct ferry_residency *arguments);
 /// Take one off each count; at 0 the allocation leaves the residency list. Errors: ARGUMENT, HANDLE, FOREIGN,
 /// NOT_RESIDENT (a count is 0 already), NO_HOST_MEMORY; nothing has changed then.

@@ -242,8 +242,12 @@ int ferry_vm_put_back(struct ferry_vm_policy *policy, const struct ferry_vm_devi
         return error;
     if (count > UINT32_MAX - allocation->count)
         return FERRY_ERROR_ARGUMENT;
-    for (; count > 0 && allocation->count == 0; count--)
+    if (count == 0)
+        return FERRY_OK;
+    if (allocation->count == 0) {
         raise(policy, allocation);
+        count--;
+    }
     allocation->count += count;
     return FERRY_OK;
 }

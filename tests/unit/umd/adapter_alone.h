@@ -28,6 +28,11 @@ void umd_runner_tell(const struct umd_adapter *of)
     (void)of;
 }
 
+void umd_runner_tell_faults(struct umd_adapter *of)
+{
+    (void)of;
+}
+
 uint64_t ferry_gpu_cycles(struct ferry_gpu *gpu)
 {
     (void)gpu;

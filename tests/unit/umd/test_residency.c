@@ -15,6 +15,7 @@ static struct umd_allocation *all[ALLOCATIONS];
 static unsigned counts[ALLOCATIONS], attempts,
     fails_at; // the so-manieth attempt fails for want of host memory; 0 = none
 static uint64_t room;
+static D3DKMT_HANDLE going; // Another call is destroying this one; 0 = none.
 
 static uint64_t required(void)
 {
@@ -69,6 +70,8 @@ int ferry_vidmm_put_back(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, D3DK
     (void)manager;
     assert_int_equal(handle, device.vidmm);
     assert_true(count > 0);
+    if (allocation == going)
+        return FERRY_ERROR_HANDLE;
     counts[allocation - FIRST] += count;
     return FERRY_OK;
 }
@@ -80,6 +83,7 @@ static int setup(void **state)
     adapter_begin();
     memset(counts, 0, sizeof counts);
     attempts = fails_at = 0;
+    going = 0;
     room = ROOM;
     device = (struct umd_device){.adapter = &adapter, .vidmm = 9};
     device.handle = umd_handle_make(UMD_DEVICE, &device, &adapter);
@@ -191,6 +195,43 @@ static void what_was_trimmed_in_vain_is_put_back(void **state)
     expect(0, 1, 1, 1);
 }
 
+// What is named in vain is not trimmed, and is older or newer than what was trimmed around it as before.
+static void what_was_trimmed_in_vain_has_its_place_again(void **state)
+{
+    (void)state;
+    for (unsigned i = A; i <= C; i++)
+        assert_int_equal(ask(i), FERRY_PENDING);
+    // B stands between, and A and C go for it.
+    all[B]->bytes = 11 * PAGE;
+    fails_at = attempts + 2;
+    assert_int_equal(ask(B), FERRY_ERROR_NO_HOST_MEMORY);
+    expect(1, 1, 1, 0);
+    all[B]->bytes = 4 * PAGE;
+    assert_int_equal(ask(D), FERRY_PENDING);
+    expect(0, 1, 1, 1);
+    assert_int_equal(ask(A), FERRY_PENDING);
+    expect(1, 0, 1, 1);
+    assert_int_equal(ask(B), FERRY_PENDING);
+    expect(1, 1, 0, 1);
+}
+
+// What is being destroyed meanwhile stays off, and those beside it have their places again.
+static void what_goes_while_it_is_trimmed_stays_off(void **state)
+{
+    (void)state;
+    for (unsigned i = A; i <= C; i++)
+        assert_int_equal(ask(i), FERRY_PENDING);
+    all[D]->bytes = 8 * PAGE;
+    going = all[B]->vidmm;
+    fails_at = attempts + 2;
+    assert_int_equal(ask(D), FERRY_ERROR_NO_HOST_MEMORY);
+    expect(1, 0, 1, 0);
+    going = 0;
+    all[D]->bytes = 9 * PAGE;
+    assert_int_equal(ask(D), FERRY_PENDING);
+    expect(0, 0, 0, 1);
+}
+
 // Too large for all of it: what was trimmed for that stays off, and is said.
 static void what_was_trimmed_for_want_of_room_stays_off(void **state)
 {
@@ -232,6 +273,8 @@ int main(void)
         CASE(just_enough_is_trimmed_from_the_oldest_on),
         CASE(what_lies_elsewhere_is_not_trimmed),
         CASE(what_was_trimmed_in_vain_is_put_back),
+        CASE(what_was_trimmed_in_vain_has_its_place_again),
+        CASE(what_goes_while_it_is_trimmed_stays_off),
         CASE(what_was_trimmed_for_want_of_room_stays_off),
         CASE(batches_of_before_are_undone),
     };
