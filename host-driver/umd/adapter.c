@@ -264,7 +264,7 @@ int ferry_adapter_statistics(struct ferry_adapter *handle, struct ferry_statisti
     int error = ferry_gpu_counters(adapter->gpu, out);
     if (error == FERRY_OK)
         error = ferry_vidmm_statistics(adapter->vidmm, &vidmm);
-    if (error == FERRY_OK) {
+    if (error == FERRY_OK || error == FERRY_ERROR_CRITICAL) {
         memcpy(out->operations, vidmm.operations, sizeof out->operations);
         out->bytes_in = vidmm.bytes_in;
         out->bytes_out = vidmm.bytes_out;

@@ -230,6 +230,10 @@ static void that_nothing_ends_any_more_is_told(void **state)
     assert_true(readable(fd, LOST_MS));
     take(fd);
     assert_int_equal(ferry_queue_reached(work.queue, &reached), FERRY_ERROR_CRITICAL);
+    // What was done until then can be asked for still.
+    struct ferry_statistics statistics = {.size = sizeof statistics};
+    assert_int_equal(ferry_adapter_statistics(adapter, &statistics), FERRY_ERROR_CRITICAL);
+    assert_true(statistics.paging_buffers > 0 && statistics.cycles > 0);
     close(fd);
 }
 

@@ -171,7 +171,7 @@ struct ferry_statistics {
     uint64_t window_refused;
     uint64_t unmapped_accesses; // Device accesses to bus addresses that are not mapped.
 };
-/// Errors: ARGUMENT, HANDLE, TIMEOUT.
+/// Errors: ARGUMENT, HANDLE, TIMEOUT; CRITICAL comes with the figures all the same.
 int ferry_adapter_statistics(struct ferry_adapter *adapter, struct ferry_statistics *statistics);
 
 struct ferry_fault {
