@@ -54,6 +54,9 @@ static bool halve(struct ferry_lab_search *search, uint64_t least, uint64_t *eno
         step = whole_pages(*enough / COARSE_SHARE);
     while (*enough - low > (step > PAGE_BYTES ? step : PAGE_BYTES)) {
         uint64_t middle = whole_pages(low + (*enough - low) / 2);
+        const uint64_t sizes[] = {middle, whole_pages(low + (middle - low) / 2),
+                                  whole_pages(middle + (*enough - middle) / 2)};
+        ferry_lab_expect(search, sizes, 3, false);
         const struct ferry_lab_point *point = ferry_lab_try(search, middle, false);
         if (!point)
             return false;
@@ -65,14 +68,15 @@ static bool halve(struct ferry_lab_search *search, uint64_t least, uint64_t *eno
 // Sizes between `least` and what is enough: one of them may be enough though larger ones are not.
 static bool look_below(struct ferry_lab_search *search, struct ferry_lab_advice *advice)
 {
-    uint64_t step = 0, number;
+    uint64_t step = 0, bytes;
     ferry_lab_allow(search, 3);
     search->what = "smaller ones that do";
-    while (ferry_lab_spread(&step, (advice->enough - advice->least) / PAGE_BYTES, &number)) {
+    while (ferry_lab_next_size(search, &step, (advice->enough - advice->least) / PAGE_BYTES, advice->least, false,
+                               &bytes)) {
         const struct ferry_lab_point *point = NULL;
         if (!ferry_lab_may_go_on(search))
             return true;
-        point = ferry_lab_try(search, advice->least + number * PAGE_BYTES, false);
+        point = ferry_lab_try(search, bytes, false);
         if (!point)
             return false;
         if (point->pages)
@@ -90,7 +94,7 @@ static bool look_below(struct ferry_lab_search *search, struct ferry_lab_advice 
 // Sizes above it: at one of them it may page again.
 static bool look_above(struct ferry_lab_search *search, struct ferry_lab_advice *advice)
 {
-    uint64_t step = 0, number;
+    uint64_t step = 0, bytes;
     // What is renamed lives several times.
     advice->above = 2 * pages_up(search->bench->traces.most_living);
     advice->above = advice->above > LARGEST ? LARGEST : advice->above;
@@ -98,9 +102,10 @@ static bool look_above(struct ferry_lab_search *search, struct ferry_lab_advice 
     advice->above_proven = true;
     search->what = "larger ones that do not";
     ferry_lab_allow(search, 2);
-    while (ferry_lab_spread(&step, count, &number) && advice->above_proven) {
+    while (advice->above_proven &&
+           ferry_lab_next_size(search, &step, count, advice->enough + PAGE_BYTES, false, &bytes)) {
         advice->above_proven = ferry_lab_may_go_on(search);
-        if (advice->above_proven && !ferry_lab_try(search, advice->enough + (number + 1) * PAGE_BYTES, false))
+        if (advice->above_proven && !ferry_lab_try(search, bytes, false))
             return false;
     }
     return true;
@@ -190,6 +195,8 @@ static bool refine(struct ferry_lab_search *search, const struct ferry_lab_advic
         uint64_t left = whole_pages(below + (at - below) / 2), right = whole_pages(at + (above - at) / 2);
         if (left <= below && right <= at)
             return true;
+        const uint64_t sizes[] = {left > below ? left : 0, right > at ? right : 0};
+        ferry_lab_expect(search, sizes, 2, true);
         if ((left > below && !ferry_lab_try(search, left, true)) || (right > at && !ferry_lab_try(search, right, true)))
             return false;
     }
@@ -200,12 +207,13 @@ static bool refine(struct ferry_lab_search *search, const struct ferry_lab_advic
 // lowest point.
 static bool find_knee(struct ferry_lab_search *search, struct ferry_lab_advice *advice)
 {
-    uint64_t count = (advice->enough - advice->bytes) / PAGE_BYTES - 1, step = 0, number, played = 0;
+    uint64_t count = (advice->enough - advice->bytes) / PAGE_BYTES - 1, step = 0, bytes, played = 0;
     bool more = true;
     search->what = "the knee of the curve";
     ferry_lab_allow(search, 2);
-    while ((played < GRID || ferry_lab_may_go_on(search)) && (more = ferry_lab_spread(&step, count, &number))) {
-        if (!ferry_lab_try(search, advice->bytes + (number + 1) * PAGE_BYTES, true))
+    while ((played < GRID || ferry_lab_may_go_on(search)) &&
+           (more = ferry_lab_next_size(search, &step, count, advice->bytes + PAGE_BYTES, true, &bytes))) {
+        if (!ferry_lab_try(search, bytes, true))
             return false;
         played++;
     }
@@ -280,7 +288,7 @@ static bool find_all(struct ferry_lab_search *search, struct ferry_lab_advice *a
 bool ferry_lab_advise(const struct ferry_lab_bench *bench, uint64_t bytes, const struct ferry_lab_outcome *outcome,
                       struct ferry_lab_advice *advice)
 {
-    struct ferry_lab_search search = {.bench = bench};
+    struct ferry_lab_search search;
     *advice = (struct ferry_lab_advice){.bytes = bytes,
                                         .moved = ferry_lab_amount(bench, outcome->bytes_after_warm_up),
                                         .paged = ferry_lab_amount(bench, outcome->paged_after_warm_up),
@@ -293,6 +301,7 @@ bool ferry_lab_advise(const struct ferry_lab_bench *bench, uint64_t bytes, const
     advice->too_short = bench->traces.frames <= FERRY_LAB_WARM_UP;
     if (advice->idle || advice->too_short)
         return true;
+    ferry_lab_search_begin(&search, bench);
     bool good = ferry_lab_note(&search, bytes, outcome) && find_all(&search, advice, outcome);
     memcpy(advice->problem, search.problem, sizeof advice->problem);
     ferry_lab_search_end(&search);

@@ -16,6 +16,7 @@ struct ferry_lab_bench {
     struct ferry_lab_program programs[FERRY_LAB_MOST_TRACES];
     uint64_t seed;
     struct ferry_lab_manner manner;
+    unsigned others;                     // threads that a search may have beside the caller's
     const struct ferry_lab_watch *watch; // of the manager's runs; may be NULL
 };
 

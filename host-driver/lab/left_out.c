@@ -14,18 +14,21 @@ struct trial {
     struct ferry_lab_left_out *found;
 };
 
+static struct ferry_lab_wish without(const struct trial *trial, uint64_t made)
+{
+    return (struct ferry_lab_wish){.bytes = trial->bytes, .without = made};
+}
+
 static bool try_without(struct trial *trial, uint64_t made)
 {
     struct ferry_lab_search *search = trial->search;
     struct ferry_lab_left_out *found = trial->found;
-    struct ferry_lab_bench bench = *search->bench;
+    const struct ferry_lab_wish wish = without(trial, made);
     struct ferry_lab_outcome outcome;
-    bench.manner.without = &made;
-    ferry_lab_begins(search, trial->bytes);
-    ferry_lab_run(&bench, NULL, trial->bytes, &outcome);
+    ferry_lab_search_run(search, &wish, &outcome);
     bool good = outcome.result == FERRY_LAB_OK;
     if (good) {
-        uint64_t moved = ferry_lab_amount(&bench, outcome.bytes_after_warm_up);
+        uint64_t moved = ferry_lab_amount(search->bench, outcome.bytes_after_warm_up);
         uint64_t saves = moved < trial->moved ? trial->moved - moved : 0;
         if (saves > found->saves || (saves > 0 && saves == found->saves && made < found->costliest)) {
             found->costliest = made;
@@ -35,18 +38,29 @@ static bool try_without(struct trial *trial, uint64_t made)
         snprintf(search->problem, sizeof search->problem, "%s",
                  outcome.problem[0] ? outcome.problem : "no memory to play it again");
     }
-    search->work += outcome.played + bench.traces.made;
+    search->work += outcome.played + search->bench->traces.made;
     found->tried++;
     ferry_lab_outcome_release(&outcome);
     return good;
 }
 
+static void expect_from(struct trial *trial, const struct ferry_lab_candidate *some, size_t count)
+{
+    struct ferry_lab_wish wishes[FERRY_LAB_MOST_WISHES];
+    size_t most = ferry_lab_ahead_most(trial->search->ahead), wished = 0;
+    for (; wished < count && wished < most; wished++)
+        wishes[wished] = without(trial, some[wished].made);
+    ferry_lab_ahead_wish(trial->search->ahead, wishes, wished);
+}
+
 static bool try_some(struct trial *trial, const struct ferry_lab_candidate *some, size_t count, uint64_t whole_runs)
 {
     ferry_lab_allow(trial->search, whole_runs);
-    for (size_t i = 0; i < count && ferry_lab_may_go_on(trial->search); i++)
+    for (size_t i = 0; i < count && ferry_lab_may_go_on(trial->search); i++) {
+        expect_from(trial, some + i, count - i);
         if (!try_without(trial, some[i].made))
             return false;
+    }
     return true;
 }
 

@@ -38,6 +38,7 @@ enum ferry_lab_result {
     FERRY_LAB_TOO_SMALL, // a job is larger than what it may have
     FERRY_LAB_BAD_CHOICE,
     FERRY_LAB_NO_MEMORY,
+    FERRY_LAB_CUT_OFF,
     FERRY_LAB_PAGES,  // ended where something was paged after the warm-up, as was asked
     FERRY_LAB_FAILED, // the manager's word: machine->error
 };

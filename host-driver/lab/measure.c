@@ -126,7 +126,7 @@ static void stay(struct staying *staying, const struct ferry_lab_traces *traces,
 static void measure_staying(struct ferry_lab_traces *traces, const struct ferry_lab_cursor *cursor, uint32_t program,
                             const struct ferry_trace_event *event, struct staying *staying)
 {
-    const uint32_t *named;
+    const uint32_t *named = NULL;
     size_t count = ferry_lab_is_job(event) ? ferry_lab_named(&cursor->at[program], &named) : 0;
     for (size_t i = 0; i < count; i++)
         stay(staying, traces, traces->first_object[program] + named[i], true);

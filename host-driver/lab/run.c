@@ -229,6 +229,8 @@ static void play_all(struct play *play, struct ferry_lab_cursor *cursor)
         }
         if (manner->until_paging && pages(play))
             result->result = FERRY_LAB_PAGES;
+        if (ferry_lab_is_job(event) && manner->cut_off && *manner->cut_off)
+            result->result = FERRY_LAB_CUT_OFF;
         if (ferry_lab_is_job(event) && jobs++ % 1024 == 0 && manner->progress)
             manner->progress(manner->context, (double)jobs / (double)(play->traces->jobs + 1));
     }

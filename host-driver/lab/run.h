@@ -4,6 +4,7 @@
 #ifndef FERRY_LAB_RUN_H
 #define FERRY_LAB_RUN_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,7 +41,8 @@ struct ferry_lab_manner {
     const uint64_t *without; // this allocation, by its order, is made and never used; NULL = all are
     // End with PAGES where the first is evicted in a frame after the warm-up, or comes in that was evicted in it.
     bool until_paging;
-    bool no_frames; // what each frame paged is not kept
+    bool no_frames;             // what each frame paged is not kept
+    const atomic_bool *cut_off; // ends with CUT_OFF at the next job when another thread sets it; NULL = nobody does
 };
 
 /// Play them, and end the machine. What is in *result is to be released, whatever it says.

@@ -7,8 +7,15 @@
 #define LITTLE_WORK UINT64_C(500000) // objects named or driven out: a second or two
 #define A_RUN       UINT64_C(100)    // what a manager that begins and ends costs beside that, in a large memory
 
+void ferry_lab_search_begin(struct ferry_lab_search *search, const struct ferry_lab_bench *bench)
+{
+    *search = (struct ferry_lab_search){.bench = bench, .ahead = ferry_lab_ahead_begin(bench)};
+}
+
 void ferry_lab_search_end(struct ferry_lab_search *search)
 {
+    ferry_lab_ahead_end(search->ahead);
+    search->ahead = NULL;
     free(search->points);
     search->points = NULL;
     search->count = search->capacity = 0;
@@ -73,17 +80,43 @@ void ferry_lab_begins(struct ferry_lab_search *search, uint64_t bytes)
         manner->begins(manner->context, search->what, search->runs, bytes);
 }
 
+void ferry_lab_search_run(struct ferry_lab_search *search, const struct ferry_lab_wish *wish,
+                          struct ferry_lab_outcome *outcome)
+{
+    ferry_lab_begins(search, wish->bytes);
+    if (!ferry_lab_ahead_take(search->ahead, wish, outcome))
+        ferry_lab_play_wish(search->bench, wish, outcome);
+}
+
+static bool is_known(const struct ferry_lab_search *search, uint64_t bytes, bool whole)
+{
+    const struct ferry_lab_point *point = find(search, bytes);
+    return point && (point->whole || !whole);
+}
+
+static struct ferry_lab_wish wish_of(uint64_t bytes, bool whole)
+{
+    return (struct ferry_lab_wish){.bytes = bytes, .without = FERRY_LAB_ALL_USED, .until_paging = !whole};
+}
+
+void ferry_lab_expect(struct ferry_lab_search *search, const uint64_t *sizes, size_t count, bool whole)
+{
+    struct ferry_lab_wish wishes[FERRY_LAB_MOST_WISHES];
+    size_t most = ferry_lab_ahead_most(search->ahead), wished = 0;
+    for (size_t i = 0; i < count && wished < most; i++)
+        if (sizes[i] && !is_known(search, sizes[i], whole))
+            wishes[wished++] = wish_of(sizes[i], whole);
+    ferry_lab_ahead_wish(search->ahead, wishes, wished);
+}
+
 const struct ferry_lab_point *ferry_lab_try(struct ferry_lab_search *search, uint64_t bytes, bool whole)
 {
-    struct ferry_lab_bench bench = *search->bench;
+    const struct ferry_lab_wish wish = wish_of(bytes, whole);
     struct ferry_lab_outcome outcome;
-    const struct ferry_lab_point *point = find(search, bytes);
-    if (point && (point->whole || !whole))
-        return point;
-    bench.manner.until_paging = !whole;
-    ferry_lab_begins(search, bytes);
-    ferry_lab_run(&bench, NULL, bytes, &outcome);
-    point = ferry_lab_note(search, bytes, &outcome);
+    if (is_known(search, bytes, whole))
+        return find(search, bytes);
+    ferry_lab_search_run(search, &wish, &outcome);
+    const struct ferry_lab_point *point = ferry_lab_note(search, bytes, &outcome);
     ferry_lab_outcome_release(&outcome);
     return point;
 }
@@ -121,4 +154,18 @@ bool ferry_lab_spread(uint64_t *step, uint64_t count, uint64_t *number)
             return true;
     }
     return false;
+}
+
+bool ferry_lab_next_size(struct ferry_lab_search *search, uint64_t *step, uint64_t count, uint64_t first, bool whole,
+                         uint64_t *bytes)
+{
+    uint64_t sizes[FERRY_LAB_MOST_WISHES], number, later = *step;
+    size_t most = ferry_lab_ahead_most(search->ahead), expected = 0;
+    while (expected < most && ferry_lab_spread(&later, count, &number))
+        sizes[expected++] = first + number * FERRY_LAB_PAGE_BYTES;
+    ferry_lab_expect(search, sizes, expected, whole);
+    if (!ferry_lab_spread(step, count, &number))
+        return false;
+    *bytes = first + number * FERRY_LAB_PAGE_BYTES;
+    return true;
 }

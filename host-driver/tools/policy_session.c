@@ -165,7 +165,7 @@ static bool future_is_asked_for(const struct ferry_policy_session *session)
 
 int ferry_policy_begin(struct ferry_policy_session *session, const struct ferry_policy_options *options)
 {
-    *session = (struct ferry_policy_session){.bench = {.seed = options->seed}};
+    *session = (struct ferry_policy_session){.bench = {.seed = options->seed, .others = ferry_other_processors()}};
     session->report.options = options;
     session->report.traces = &session->bench.traces;
     int status = read_programs(options, &session->bench);
@@ -379,6 +379,7 @@ static int complain_of(const struct ferry_policy_session *session, const struct 
                        ferry_size_text(session->bench.traces.most_living, need));
         return FERRY_EXIT_LIBRARY;
     case FERRY_LAB_BAD_CHOICE:
+    case FERRY_LAB_CUT_OFF:
     case FERRY_LAB_PAGES:
     case FERRY_LAB_FAILED: break;
     }
@@ -424,7 +425,7 @@ int ferry_policy_play(struct ferry_policy_session *session, struct ferry_policy_
 // About what --help says. Told where somebody would wonder.
 static void say_how_long(const struct ferry_policy_session *session, const struct ferry_policy_row *ours)
 {
-    double minutes = ours->seconds * RUNS_OF_ADVICE / 60;
+    double minutes = ours->seconds * RUNS_OF_ADVICE / 60 / (session->bench.others + 1);
     if (minutes >= LONG_MINUTES && !session->report.options->quiet && isatty(2) == 1)
         ferry_complain("what a person can do about it takes about %u runs more of %.0f s, %.0f minutes in all; "
                        "--no-advice does without",

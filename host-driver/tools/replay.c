@@ -277,7 +277,7 @@ static void advise(const struct ferry_session *session)
     const struct ferry_lab_packed *list[FERRY_MOST_TRACES];
     struct ferry_lab_reading reading = {0};
     const char *names[FERRY_MOST_TRACES];
-    struct ferry_lab_bench bench = {.seed = session->options->seed};
+    struct ferry_lab_bench bench = {.seed = session->options->seed, .others = ferry_other_processors()};
     struct ferry_lab_outcome outcome = {.result = FERRY_LAB_NO_MEMORY};
     struct ferry_lab_advice advice = {.problem = "no memory"};
     double until = ferry_seconds() + 2;

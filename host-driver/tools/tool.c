@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 void (*ferry_before_complaint)(void);
 
@@ -170,6 +171,12 @@ double ferry_seconds(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+unsigned ferry_other_processors(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 1 ? (unsigned)count - 1 : 0;
 }
 
 int ferry_reserve(void *array, size_t *capacity, size_t need, size_t item_bytes)

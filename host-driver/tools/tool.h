@@ -48,6 +48,8 @@ int ferry_parse_size(const char *text, uint64_t *bytes);
 int ferry_parse_number(const char *text, uint64_t *number);
 /// Seconds since some fixed moment, for rates.
 double ferry_seconds(void);
+/// Processors that there are beside this thread's own; 0 when that is not known.
+unsigned ferry_other_processors(void);
 /// Grow *array (of items of item_bytes) so that it can hold `need` items. Returns 0, or -1 without memory.
 int ferry_reserve(void *array, size_t *capacity, size_t need, size_t item_bytes);
 

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# The laboratory below the tool: policies that misbehave, counts made by hand.
-LAB_SOURCES := $(wildcard host-driver/lab/*.c host-driver/lab/policies/*.c)
+# The laboratory below the tool: `lab` has policies that misbehave and counts made by hand; `lab_ahead` runs that other threads play
+# ahead of a search, and `lab_ahead_threads` the same under the thread sanitizer.
+LAB_SOURCES := $(wildcard host-driver/lab/*.c host-driver/lab/policies/*.c) \
+    $(addprefix host-driver/tools/,trace.c trace_lines.c tool.c id_map.c)
 
-$(BUILD)/tests/lab: tests/unit/lab/test_lab.c \
-    $(call sanitized,$(LAB_SOURCES) $(addprefix host-driver/tools/,trace.c trace_lines.c tool.c id_map.c)) \
-    $$(MANAGER_SAN) $(HOST_HEADERS)
+$(BUILD)/tests/lab $(BUILD)/tests/lab_ahead: $(BUILD)/tests/%: tests/unit/lab/test_%.c tests/unit/lab/small_traces.h \
+    $(call sanitized,$(LAB_SOURCES)) $$(MANAGER_SAN) $(HOST_HEADERS)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c %.o,$^) -o $@ -lcmocka -lz -lpthread
 
-TEST_PROGRAMS += $(BUILD)/tests/lab
+$(BUILD)/tests/lab_ahead_threads: tests/unit/lab/test_lab_ahead.c tests/unit/lab/small_traces.h \
+    $(LAB_SOURCES:%.c=$(BUILD)/obj-threads/%.o) $$(MANAGER_TSAN) $(HOST_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(FOR_A_SECOND) $(THREAD_SANITIZE) $(CPPFLAGS) $(filter %.c %.o,$^) -o $@ -lcmocka -lz -lpthread
+
+TEST_PROGRAMS += $(addprefix $(BUILD)/tests/,lab lab_ahead lab_ahead_threads)

@@ -1,45 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A policy of one's own that errs is stopped by name; what the machines count, on traces small enough to count by hand.
-#define _POSIX_C_SOURCE 200809L // mkstemp
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "lab/bench.h"
-
-#define PAGE 4096u
-
-static struct ferry_lab_packed packed;
-static struct ferry_lab_bench bench;
-
-static void load(const char *text)
-{
-    char path[] = "/tmp/ferry-lab-XXXXXX";
-    struct ferry_lab_reading reading = {0};
-    const struct ferry_lab_packed *const list[] = {&packed};
-    int file = mkstemp(path);
-    assert_true(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
-    close(file);
-    int read = ferry_lab_pack(&packed, path, &reading);
-    unlink(path);
-    if (read != 0)
-        fail_msg("line %u: %s", (unsigned)reading.error.line, reading.error.reason);
-    bench = (struct ferry_lab_bench){.seed = 1, .programs = {{.weight = 1}}};
-    assert_int_equal(ferry_lab_prepare(&bench.traces, list, 1, true, &reading), 0);
-}
-
-static void unload(void)
-{
-    ferry_lab_release(&bench.traces);
-    ferry_lab_packed_free(&packed);
-}
+#include "small_traces.h"
 
 // Three allocations of a page that the GPU writes, and two pages of video memory.
 static const char three[] = "a 1 4096 buffer\na 2 4096 buffer\na 3 4096 buffer\n"
