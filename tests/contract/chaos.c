@@ -152,8 +152,7 @@ static unsigned whose(uint64_t fence)
     const struct ferry_vm_sched *sched = &chaos.world->manager->sched;
     unsigned devices = 0;
     for (uint64_t at = sched->built_first; at < sched->built_end; at++) {
-        const struct ferry_vm_operation *operation =
-            ferry_vm_operation_at(sched, sched->built_order[at % sched->capacity]);
+        const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, *ferry_vm_built_at(sched, at));
         bool in_it = operation->first_fence != 0 && operation->first_fence <= fence && operation->fence >= fence;
         for (unsigned number = 0; number < DEVICES && in_it && operation->device; number++)
             devices |= (unsigned)(operation->device->handle == chaos.devices[number].device) << number;

@@ -18,7 +18,7 @@ static void built(struct ferry_vm_sched *sched, uint64_t number)
     operation->state = FERRY_VM_BUILT_INTO;
     sched->wanted_in = operation->wanted ? operation->fence : sched->wanted_in;
     ferry_vm_index_state(sched, number);
-    sched->built_order[sched->built_end++ % sched->capacity] = number;
+    *ferry_vm_built_at(sched, sched->built_end++) = number;
     sched->current = ferry_vm_operation_at(sched, operation->first)->last == number ? 0 : number + 1;
     while (sched->unbuilt <= sched->queued && ferry_vm_operation_at(sched, sched->unbuilt)->state != FERRY_VM_WAITING)
         sched->unbuilt++;
@@ -200,7 +200,7 @@ static void end_operation(struct ferry_vm_sched *sched, uint64_t number)
 static void end_operations(struct ferry_vm_sched *sched, uint64_t fence)
 {
     while (sched->built_first < sched->built_end) {
-        uint64_t first = sched->built_order[sched->built_first % sched->capacity];
+        uint64_t first = *ferry_vm_built_at(sched, sched->built_first);
         uint64_t last = ferry_vm_operation_at(sched, first)->last;
         const struct ferry_vm_operation *end = ferry_vm_operation_at(sched, last);
         if (end->state != FERRY_VM_BUILT_INTO || end->fence > fence)

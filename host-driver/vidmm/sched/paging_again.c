@@ -43,7 +43,7 @@ void ferry_vm_rebuild(struct ferry_vm_sched *sched)
         forget(sched, number);
     }
     for (uint64_t at = sched->built_first; at < sched->built_end; at++)
-        forget(sched, sched->built_order[at % sched->capacity]);
+        forget(sched, *ferry_vm_built_at(sched, at));
     sched->built_first = sched->built_end;
     sched->current = 0;
     sched->unbuilt = sched->done + 1;
@@ -55,7 +55,7 @@ void ferry_vm_rebuild(struct ferry_vm_sched *sched)
 
 static uint64_t built_at(const struct ferry_vm_sched *sched, uint64_t at)
 {
-    return sched->built_order[at % sched->capacity];
+    return *ferry_vm_built_at(sched, at);
 }
 
 // The transfer (or other operation) has a piece in this submission. What is being built just now has no end yet.
@@ -159,7 +159,7 @@ static void build_alone(struct ferry_vm_sched *sched, const struct ferry_vm_oper
         if (with_it && number < sched->unbuilt)
             sched->unbuilt = number;
         if (!with_it && (number < first->first || number > first->last))
-            sched->built_order[to++ % sched->capacity] = number;
+            *ferry_vm_built_at(sched, to++) = number;
     }
     sched->built_end = to;
     for (uint64_t number = first->first; number <= first->last; number++) {

@@ -12,7 +12,7 @@ enum kind { READS, WRITES, ADDRESSES, SUBJECTS };
 // A node's name is its operation's number and kind; 0 = none.
 static struct ferry_vm_indexed *at(const struct ferry_vm_sched *sched, uint64_t name)
 {
-    return &sched->indexed[name % (sched->capacity * FERRY_VM_TREES)];
+    return &sched->indexed[name & (sched->capacity * FERRY_VM_TREES - 1)];
 }
 
 static uint64_t height(uint64_t name)
@@ -37,9 +37,11 @@ static uint64_t waiting(const struct ferry_vm_indexed *node, uint64_t name)
     return node->buffer == NONE ? name / FERRY_VM_TREES : NONE;
 }
 
-static void look_below(const struct ferry_vm_sched *sched, uint64_t name)
+// Whether what is known of it has changed by what is below.
+static bool look_below(const struct ferry_vm_sched *sched, uint64_t name)
 {
     struct ferry_vm_indexed *node = at(sched, name);
+    const struct ferry_vm_indexed before = *node;
     node->last_domain = node->domain;
     node->reaches_to = node->end;
     node->waiting_from = waiting(node, name);
@@ -58,6 +60,8 @@ static void look_below(const struct ferry_vm_sched *sched, uint64_t name)
             node->reaches_to = below->reaches_to;
         }
     }
+    return node->last_domain != before.last_domain || node->reaches_to != before.reaches_to ||
+           node->waiting_from != before.waiting_from || node->buffer_from != before.buffer_from;
 }
 
 // Into those that begin before it and the others.
@@ -158,11 +162,11 @@ void ferry_vm_index_leave(struct ferry_vm_sched *sched, uint64_t number)
     }
 }
 
-static void look_above(const struct ferry_vm_sched *sched, uint64_t tree, uint64_t name)
+// As far up as something changes by it.
+static bool look_above(const struct ferry_vm_sched *sched, uint64_t tree, uint64_t name)
 {
-    if (tree != name)
-        look_above(sched, at(sched, tree)->below[begins_before(sched, tree, name)], name);
-    look_below(sched, tree);
+    return (tree == name || look_above(sched, at(sched, tree)->below[begins_before(sched, tree, name)], name)) &&
+           look_below(sched, tree);
 }
 
 void ferry_vm_index_state(struct ferry_vm_sched *sched, uint64_t number)

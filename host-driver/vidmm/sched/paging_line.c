@@ -118,10 +118,10 @@ int ferry_vm_reserve(struct ferry_vm_sched *sched, size_t more)
     for (uint64_t number = sched->done + 1; number <= sched->queued; number++)
         ring[number % capacity] = *ferry_vm_operation_at(sched, number);
     for (uint64_t number = sched->done + 1; number <= sched->queued; number++)
-        memcpy(&indexed[number % capacity * FERRY_VM_TREES], &sched->indexed[number % sched->capacity * FERRY_VM_TREES],
-               FERRY_VM_TREES * sizeof(*indexed));
+        memcpy(&indexed[number % capacity * FERRY_VM_TREES],
+               &sched->indexed[ferry_vm_ring_place(sched, number) * FERRY_VM_TREES], FERRY_VM_TREES * sizeof(*indexed));
     for (uint64_t at = sched->built_first; at < sched->built_end; at++)
-        order[at % capacity] = sched->built_order[at % sched->capacity];
+        order[at % capacity] = *ferry_vm_built_at(sched, at);
     if (sched->awake_count > 0)
         memcpy(awake, sched->awake, sched->awake_count * sizeof(*awake));
     free_rings(sched);

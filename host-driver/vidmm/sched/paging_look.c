@@ -98,7 +98,7 @@ bool ferry_vm_goes_on_later(const struct ferry_vm_sched *sched, const struct fer
     // A transfer's first piece speaks for all.
     const struct ferry_vm_operation *first = ferry_vm_operation_at(sched, operation->first);
     for (uint64_t at = sched->built_first; at < sched->built_end; at++)
-        if (has_to_be_over(sched, ferry_vm_operation_at(sched, sched->built_order[at % sched->capacity]), first))
+        if (has_to_be_over(sched, ferry_vm_operation_at(sched, *ferry_vm_built_at(sched, at)), first))
             return true;
     return false;
 }

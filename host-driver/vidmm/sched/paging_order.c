@@ -70,8 +70,7 @@ bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t numbe
     // it, wherever that began.
     uint64_t open = sched->nodes[sched->paging_node].submitted + 1;
     for (uint64_t at = sched->built_end; at-- > sched->built_first;) {
-        const struct ferry_vm_operation *operation =
-            ferry_vm_operation_at(sched, sched->built_order[at % sched->capacity]);
+        const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, *ferry_vm_built_at(sched, at));
         uint64_t last = ferry_vm_operation_at(sched, operation->first)->last;
         const struct ferry_vm_operation *end = ferry_vm_operation_at(sched, last);
         if (end->state == FERRY_VM_BUILT_INTO && end->fence != open)

@@ -251,7 +251,7 @@ struct ferry_vm_sched {
     // Ring by number: all up to done are over, none up to queued is unknown. They are built in the order of their
     // numbers, but for those that have nothing to do with one that still has to wait.
     struct ferry_vm_operation *operations;
-    size_t capacity;
+    size_t capacity; // a power of two
     uint64_t done, queued;
     uint64_t reserved;               // newest number that may be queued
     uint64_t unbuilt;                // none before it waits
@@ -309,9 +309,21 @@ static inline bool ferry_vm_moves_content(const DXGKARG_BUILDPAGINGBUFFER *argum
     return ferry_vm_is_transfer(argument) || argument->Operation == DXGK_OPERATION_VIRTUAL_TRANSFER;
 }
 
+/// Where an operation, or one of those built, stands in its ring. A mask, as this is asked most of all.
+static inline size_t ferry_vm_ring_place(const struct ferry_vm_sched *sched, uint64_t number)
+{
+    return (size_t)number & (sched->capacity - 1);
+}
+
 static inline struct ferry_vm_operation *ferry_vm_operation_at(const struct ferry_vm_sched *sched, uint64_t number)
 {
-    return &sched->operations[number % sched->capacity];
+    return &sched->operations[ferry_vm_ring_place(sched, number)];
+}
+
+/// Number of the operation that was built so late, of those that are built and not over.
+static inline uint64_t *ferry_vm_built_at(const struct ferry_vm_sched *sched, uint64_t at)
+{
+    return &sched->built_order[ferry_vm_ring_place(sched, at)];
 }
 
 /// It writes page tables of GPU virtual addresses, or has them forgotten.

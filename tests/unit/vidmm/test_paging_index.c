@@ -13,7 +13,7 @@
 
 #include "vidmm/sched/paging.h"
 
-#define MOST 600
+#define MOST 512
 
 static uint64_t state_word;
 
@@ -139,7 +139,7 @@ static void the_index_finds_what_a_look_at_each_finds(void **state)
     printf("FERRY_SEED=%llu\n", (unsigned long long)first_seed);
     for (unsigned run = 0; run < 20; run++) {
         state_word = first_seed * 1000 + run;
-        uint64_t most = 1 + pick(MOST), count = 0;
+        uint64_t most = UINT64_C(1) << pick(10), count = 0;
         struct ferry_vm_sched sched = {.capacity = most, .nodes[0].submitted = OPEN - 1};
         sched.operations = calloc(most, sizeof(*sched.operations));
         sched.indexed = calloc(most * FERRY_VM_TREES, sizeof(*sched.indexed));
@@ -184,7 +184,7 @@ static unsigned height_of(const struct ferry_vm_sched *sched, uint64_t name)
 // logarithm of what they hold would be usual.
 static void the_trees_stay_level(void **state)
 {
-    enum { COUNT = 20000, MOST_HIGH = 60 };
+    enum { COUNT = 16384, MOST_HIGH = 60 };
     (void)state;
     for (unsigned way = 0; way < 3; way++) {
         struct ferry_vm_sched sched = {.capacity = COUNT};
@@ -217,12 +217,12 @@ static bool always(struct ferry_vm_sched *sched, uint64_t other, uint64_t number
 // and one that has is kept by the newest, at the cost of a way down the tree.
 static void what_is_alike_is_not_walked(void **state)
 {
-    enum { COUNT = 20000, OFTEN = 100, MOST_STEPS = 300 };
+    enum { COUNT = 16384, OFTEN = 100, MOST_STEPS = 300 };
     (void)state;
     struct ferry_vm_subject subject;
-    struct ferry_vm_sched sched = {.capacity = COUNT + 1, .nodes[0].submitted = OPEN - 1};
-    sched.operations = calloc(COUNT + 1, sizeof(*sched.operations));
-    sched.indexed = calloc((COUNT + 1) * FERRY_VM_TREES, sizeof(*sched.indexed));
+    struct ferry_vm_sched sched = {.capacity = 2 * COUNT, .nodes[0].submitted = OPEN - 1};
+    sched.operations = calloc(2 * COUNT, sizeof(*sched.operations));
+    sched.indexed = calloc(2 * COUNT * FERRY_VM_TREES, sizeof(*sched.indexed));
     for (uint64_t number = 1; number <= COUNT; number++) {
         struct ferry_vm_operation *operation = ferry_vm_operation_at(&sched, number);
         operation->subject = &subject;
