@@ -19,7 +19,8 @@
 
 struct ferry_gpu;
 
-/// Cycles a wait lets pass without any fence or fault record before it gives up; 0 in an argument means this.
+/// Cycles a wait lets pass without any fence or fault record before it gives up; 0 in an argument means this, unless
+/// the engine moves words meanwhile.
 #define FERRY_GPU_DEFAULT_TIMEOUT 2000000u
 
 struct ferry_gpu_options {
@@ -114,7 +115,8 @@ typedef void ferry_gpu_interrupt(void *context, uint32_t causes);
 /// NULL ends it. Interrupts are enabled in the device either way.
 void ferry_gpu_set_interrupt(struct ferry_gpu *gpu, ferry_gpu_interrupt *handler, void *context);
 /// Run the device until a fence or fault record or an interrupt arrives, and call the handler for what came. Errors:
-/// TIMEOUT (nothing in `cycles`; 0 = FERRY_GPU_DEFAULT_TIMEOUT).
+/// TIMEOUT (nothing in `cycles`; 0 = FERRY_GPU_DEFAULT_TIMEOUT, after which it is FERRY_OK while the engine moves
+/// words: a buffer takes as long as what it moves, and only one that stands still hangs).
 int ferry_gpu_wait(struct ferry_gpu *gpu, uint64_t cycles);
 /// Records and interrupts that have come so far, in any thread's wait. With several threads that wait, read it, look
 /// whether what you wait for is there, and only then wait_after() it.

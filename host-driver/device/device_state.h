@@ -90,5 +90,7 @@ bool ferry_gpu_refusals_take(struct ferry_gpu *gpu, struct ferry_fault *fault);
 void ferry_gpu_refusals_record_taken(struct ferry_gpu *gpu, const struct ferry_fault_record *record);
 /// True once after entries with refused writes have retired: the interrupt that the device did not raise for them.
 bool ferry_gpu_refusals_cause(struct ferry_gpu *gpu);
+/// Words that the engine has read and written so far, in both memories.
+int ferry_gpu_words_moved(struct ferry_gpu *gpu, uint64_t *words);
 
 #endif

@@ -165,6 +165,17 @@ static int read_counters(struct ferry_gpu *gpu, uint64_t *values, size_t count)
     }
 }
 
+int ferry_gpu_words_moved(struct ferry_gpu *gpu, uint64_t *words)
+{
+    uint64_t values[FERRY_BAR0_COUNTER_HOST_WRITE_BEATS / 8 + 1];
+    int error = read_counters(gpu, values, sizeof(values) / sizeof(values[0]));
+    *words = error != FERRY_OK
+                 ? 0
+                 : values[FERRY_BAR0_COUNTER_LOCAL_READ_BEATS / 8] + values[FERRY_BAR0_COUNTER_LOCAL_WRITE_BEATS / 8] +
+                       values[FERRY_BAR0_COUNTER_HOST_READ_BEATS / 8] + values[FERRY_BAR0_COUNTER_HOST_WRITE_BEATS / 8];
+    return error;
+}
+
 int ferry_gpu_counters(struct ferry_gpu *gpu, struct ferry_statistics *statistics)
 {
     uint64_t values[FERRY_BAR0_COUNTER_STRIDE / 8];

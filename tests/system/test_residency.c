@@ -222,6 +222,33 @@ static void what_a_lock_has_taken_out_is_put_back_when_it_was_trimmed_in_vain(vo
     must_be_resident(b->device, list, 2);
 }
 
+// On the hardware 17 MiB take more cycles than a wait lets pass without a word of the device: as long as they move,
+// nothing hangs. In, with what the CPU wrote; over all of it by a job; and out.
+static void what_moves_for_long_is_no_hang(void **state)
+{
+    enum { LARGE = 17 << 20 };
+    struct ferry_fault fault = {.size = sizeof fault};
+    struct ferry_device *device;
+    struct ferry_queue *queue;
+    bool found;
+
+    (void)state;
+    struct ferry_adapter *adapter = open_adapter(0);
+    ok(ferry_device_create(adapter, &device));
+    ok(ferry_queue_create(device, &queue));
+    struct ferry_allocation *large = make(device, LARGE, VISIBLE);
+    write_content(large, LARGE, 5);
+    must_be_resident(device, &large, 1);
+    run_job(queue);
+    expect_content(large, LARGE, 5);
+    must_be_resident(device, &large, 1);
+    ok(ferry_queue_fill(queue, large, 0, LARGE, 0x5a5a5a5a, 4));
+    run_job(queue);
+    ok(ferry_adapter_next_fault(adapter, &fault, &found));
+    assert_false(found);
+    ferry_adapter_close(adapter);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +256,7 @@ int main(int argc, char **argv)
         CASE(R235_R236_batches_before_a_failing_one_are_undone),
         CASE(R235_undoing_a_batch_loses_no_content),
         CASE(what_a_lock_has_taken_out_is_put_back_when_it_was_trimmed_in_vain),
+        cmocka_unit_test(what_moves_for_long_is_no_hang),
         CASE(R226_R227_the_last_attempt_is_made_with_what_the_operation_needs_alone),
         CASE(R227_R228_R229_R230_the_last_attempt_of_what_is_vital_puts_the_device_in_error),
     };

@@ -27,6 +27,8 @@ struct fake_link {
     bool corrupt_firmware_ram; // Reads back one bit wrong.
     bool never_ends_reset;
     uint64_t retire_cycles; // Cycles from doorbell to retirement of everything; 0 = never.
+    uint32_t moving;        // A counter that goes up with time; 0 = none (CYCLES is not among them).
+    bool deaf_counters;     // Reads of counters end in TIMEOUT.
     uint64_t doorbell_at[FERRY_BAR0_RING_COUNT];
     uint32_t retired[FERRY_BAR0_RING_COUNT];
     uint32_t error_status;      // Status that entries retire with.

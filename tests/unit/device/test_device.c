@@ -107,6 +107,36 @@ static void waits_end_after_exactly_their_cycles(void **context)
     assert_int_equal(ferry_gpu_cycles(state->gpu) - before, 45678);
 }
 
+// A buffer that moves much takes long: it is waited for as long as any words go, whichever way.
+static void who_waits_is_patient_while_words_move(void **context)
+{
+    static const uint32_t ways[] = {FERRY_BAR0_COUNTER_LOCAL_READ_BEATS, FERRY_BAR0_COUNTER_LOCAL_WRITE_BEATS,
+                                    FERRY_BAR0_COUNTER_HOST_READ_BEATS, FERRY_BAR0_COUNTER_HOST_WRITE_BEATS};
+    struct state *state = *context;
+    const struct ferry_gpu_entry entry = {0};
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 0, 4, 7), FERRY_OK);
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        state->fake->moving = ways[i];
+        uint64_t before = ferry_gpu_cycles(state->gpu);
+        assert_int_equal(ferry_gpu_wait(state->gpu, 0), FERRY_OK);
+        assert_int_equal(ferry_gpu_cycles(state->gpu) - before, FERRY_GPU_DEFAULT_TIMEOUT);
+        // Who names a number of cycles waits no longer.
+        assert_int_equal(ferry_gpu_wait(state->gpu, 70123), FERRY_ERROR_TIMEOUT);
+        state->fake->moving = 0;
+        assert_int_equal(ferry_gpu_wait(state->gpu, 0), FERRY_ERROR_TIMEOUT);
+    }
+    // The engine being busy is not enough.
+    state->fake->moving = FERRY_BAR0_COUNTER_ENGINE_BUSY;
+    assert_int_equal(ferry_gpu_wait(state->gpu, 0), FERRY_ERROR_TIMEOUT);
+    state->fake->moving = FERRY_BAR0_COUNTER_HOST_READ_BEATS;
+    state->fake->retire_cycles = 3 * (uint64_t)FERRY_GPU_DEFAULT_TIMEOUT;
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 0, &entry, NULL), FERRY_OK);
+    assert_int_equal(ferry_gpu_wait_retired(state->gpu, 0, 1, 0), FERRY_OK);
+    // What a counter that cannot be read says is nothing.
+    state->fake->deaf_counters = true;
+    assert_int_equal(ferry_gpu_wait(state->gpu, 0), FERRY_ERROR_TIMEOUT);
+}
+
 static void a_halt_is_told_apart_from_a_timeout(void **context)
 {
     struct state *state = *context;
@@ -267,6 +297,7 @@ int main(void)
         CASE(bad_ring_arguments_change_nothing),
         CASE(a_fault_shows_in_the_fence),
         CASE(waits_end_after_exactly_their_cycles),
+        CASE(who_waits_is_patient_while_words_move),
         CASE(a_halt_is_told_apart_from_a_timeout),
         CASE(interrupts_are_cleared_and_handed_on),
         CASE(an_unanswered_register_is_a_timeout),
