@@ -93,7 +93,8 @@ static int start_gpu(struct umd_adapter *adapter, const struct ferry_adapter_opt
 // The IOMMU model is one with GPU virtual addresses, they are what content is paged by, and tables are for them.
 static bool needs_page_tables(const struct ferry_adapter_options *options)
 {
-    return options->iommu || options->paging == FERRY_PAGING_VIRTUAL || options->tables == FERRY_TABLES_SYSTEM;
+    return options->iommu || options->paging == FERRY_PAGING_VIRTUAL || options->tables == FERRY_TABLES_SYSTEM ||
+           options->table_bytes;
 }
 
 // Whoever does not say which gets GPU virtual addresses where the device can have them.
@@ -136,6 +137,7 @@ static int start_manager(struct umd_adapter *adapter, const struct ferry_adapter
                      cpu_write},
         .memory_limit_bytes = options->video_memory_bytes,
         .aperture_limit_bytes = options->aperture_bytes,
+        .table_bytes = options->table_bytes,
         .paging_buffer_bytes = options->paging_buffer_bytes,
         .observer = umd_on_vidmm_event,
         .observer_context = adapter,
@@ -146,9 +148,9 @@ static int start_manager(struct umd_adapter *adapter, const struct ferry_adapter
 int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry_adapter **handle)
 {
     if (!options || !handle || options->size != sizeof *options || options->video_memory_bytes % FERRY_PAGE_BYTES ||
-        options->aperture_bytes % FERRY_PAGE_BYTES || options->random_stall_percent > 90 || options->model > 2 ||
-        options->paging > FERRY_PAGING_VIRTUAL || options->tables > FERRY_TABLES_SYSTEM ||
-        (needs_page_tables(options) && options->model == 1) ||
+        options->aperture_bytes % FERRY_PAGE_BYTES || options->table_bytes % FERRY_PAGE_BYTES ||
+        options->random_stall_percent > 90 || options->model > 2 || options->paging > FERRY_PAGING_VIRTUAL ||
+        options->tables > FERRY_TABLES_SYSTEM || (needs_page_tables(options) && options->model == 1) ||
         (options->paging_buffer_bytes && options->paging_buffer_bytes < FERRY_KMD_LEAST_PAGING_BUFFER))
         return FERRY_ERROR_ARGUMENT;
     *handle = NULL;

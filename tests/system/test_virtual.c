@@ -243,6 +243,65 @@ static void without_memory_for_tables_nothing_is_half_mapped(void **state)
     ferry_adapter_close(m.adapter);
 }
 
+// An allocation of 16 MiB, mapped over and over a page beside where larger pages could be: a million and more of 4 KiB,
+// with one table for 512 and a few above. What jobs write at some is there by the others.
+static void a_million_pages_are_mapped_where_tables_have_the_room(void **state)
+{
+    enum { TIMES = 260, EACH = 16 * MIB, TABLES = TIMES * (EACH / (2 * MIB) + 1) + 64 };
+    (void)state;
+    if (!on_model()) {
+        print_message("left out: a_million_pages_are_mapped_where_tables_have_the_room: entries take minutes there\n");
+        return;
+    }
+    struct ferry_adapter_options options = {.size = sizeof options,
+                                            .backend = backend,
+                                            .video_memory_bytes = 2 * EACH,
+                                            .seed = seed,
+                                            .model = 2,
+                                            .tables = table_memory,
+                                            .table_bytes = TABLES * UINT64_C(4096)};
+    struct machine m = {0};
+
+    ok(ferry_adapter_open(&options, &m.adapter));
+    ok(ferry_device_create(m.adapter, &m.device));
+    ok(ferry_queue_create(m.device, &m.queue));
+    struct ferry_allocation *one = make(m.device, EACH, FERRY_FLAG_CPU_VISIBLE);
+    must_be_resident(m.device, &one, 1);
+    for (uint64_t i = 0; i < TIMES; i++)
+        map_at(m.device, one, (i << 25) + 4096, 0, EACH);
+    for (uint32_t i = 0; i < TIMES; i += 13)
+        ok(ferry_queue_fill_va(m.queue, ((uint64_t)i << 25) + 4096 + (uint64_t)i * 60000, 4, i, 4));
+    run(&m);
+    void *address;
+    ok(ferry_lock(one, FERRY_LOCK_READ_ONLY, &address));
+    for (uint32_t i = 0; i < TIMES; i += 13)
+        assert_memory_equal((uint8_t *)address + (size_t)i * 60000, &i, 4);
+    ok(ferry_unlock(one));
+    ferry_adapter_close(m.adapter);
+}
+
+// What is asked for is what there is of tables, or there is no adapter.
+static void tables_take_what_was_asked_for(void **state)
+{
+    (void)state;
+    struct ferry_adapter_options options = {.size = sizeof options, .backend = backend, .tables = table_memory};
+    struct ferry_adapter *adapter = NULL;
+
+    options.table_bytes = 4095;
+    assert_int_equal(ferry_adapter_open(&options, &adapter), FERRY_ERROR_ARGUMENT);
+    options.table_bytes = (UINT64_C(1) << 40) + 4096;
+    assert_int_equal(ferry_adapter_open(&options, &adapter), FERRY_ERROR_ARGUMENT);
+    options.table_bytes = 4096;
+    options.model = 1;
+    assert_int_equal(ferry_adapter_open(&options, &adapter), FERRY_ERROR_ARGUMENT);
+    options.model = 2;
+    if (table_memory == FERRY_TABLES_VIDEO) {
+        options.table_bytes = UINT64_C(1) << 37;
+        assert_int_equal(ferry_adapter_open(&options, &adapter), FERRY_ERROR_NO_VIDEO_MEMORY);
+    }
+    assert_null(adapter);
+}
+
 // What names an allocation is recorded with its address, which it keeps wherever it goes; Patch has nothing to do.
 static void jobs_name_allocations_by_their_own_addresses(void **state)
 {
@@ -480,6 +539,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_fault_names_the_page_and_stops_that_job_alone),
         cmocka_unit_test(bad_ranges_get_a_name_and_change_nothing),
         cmocka_unit_test(without_memory_for_tables_nothing_is_half_mapped),
+        cmocka_unit_test(a_million_pages_are_mapped_where_tables_have_the_room),
+        cmocka_unit_test(tables_take_what_was_asked_for),
         cmocka_unit_test(jobs_name_allocations_by_their_own_addresses),
         cmocka_unit_test(programs_have_addresses_of_their_own),
         cmocka_unit_test(what_is_reserved_goes_with_the_last_device_of_no_program),

@@ -73,12 +73,13 @@ struct ferry_adapter_options {
     bool iommu;                    // Model 2: the device reaches host pages only while they are in the aperture.
     uint32_t paging;               // FERRY_PAGING_*; by GPU virtual addresses in model 2 alone.
     uint32_t tables;               // FERRY_TABLES_*; in system memory in model 2 alone.
+    uint64_t table_bytes;          // Model 2: memory for page tables, a multiple of 4096; 0 = a 32nd of video memory.
 };
 
 /// Open an adapter: start the back end, check the contract version, load and start the firmware, start the miniport and
 /// the manager. ferry_problem() tells more of what went wrong. Errors: ARGUMENT, BACKEND, CONTRACT, DEVICE_LOST,
-/// FIRMWARE, IN_USE (another program has the device), NO_HOST_MEMORY, TIMEOUT, UNSUPPORTED (driver model 2 on a device
-/// without page tables).
+/// FIRMWARE, IN_USE (another program has the device), NO_HOST_MEMORY, NO_VIDEO_MEMORY (`table_bytes` in video memory
+/// leave nothing of it), TIMEOUT, UNSUPPORTED (driver model 2 on a device without page tables).
 int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry_adapter **adapter);
 /// Close it; every process, device, allocation and queue of it ends with it. Calls of other threads that wait find
 /// their handles gone, and end first. NULL is allowed.

@@ -5,12 +5,13 @@
 // In driver model 2 each program has 48 bits of addresses of its own; in model 1 these calls give UNSUPPORTED. A
 // mapping leads to its allocation wherever that is: in video memory or, while it is in the aperture, in its pages of
 // host memory. A job that reaches an address that leads nowhere faults, with the address and the entry of the page
-// table in the fault's record, and nobody else's job does. Page tables take memory that is set aside for them (a 32nd
-// of video memory, beside what `video_memory_bytes` limits where the device has it). Each allocation is mapped by
-// itself, from 2^47 on, when it is made; jobs that name it are submitted with that address, and nothing is patched in
-// them. ferry_va_free() takes such a mapping away as any other: jobs that name the allocation fault then. Where no page
-// tables are left it has none, and its jobs are patched as in model 1. Each instance that a lock with DISCARD makes has
-// such an address too. Of what ferry_va_map() has mapped there is one instance: such a lock waits.
+// table in the fault's record, and nobody else's job does. Page tables take memory that is set aside for them
+// (`table_bytes` of the adapter's options, else a 32nd of video memory: 4 KiB for each 2 MiB of addresses, and three
+// more for addresses far from others; beside what `video_memory_bytes` limits where the device has it). Each allocation
+// is mapped by itself, from 2^47 on, when it is made; jobs that name it are submitted with that address, and nothing is
+// patched in them. ferry_va_free() takes such a mapping away as any other: jobs that name the allocation fault then.
+// Where no page tables are left it has none, and its jobs are patched as in model 1. Each instance that a lock with
+// DISCARD makes has such an address too. Of what ferry_va_map() has mapped there is one instance: such a lock waits.
 #ifndef FERRY_VA_H
 #define FERRY_VA_H
 

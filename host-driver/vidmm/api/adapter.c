@@ -5,6 +5,8 @@
 #include "vidmm/api/call.h"
 #include "vidmm/api/devices.h"
 
+#define MOST_TABLE_BYTES (UINT64_C(1) << 40)
+
 static bool usable(const struct ferry_vidmm_options *options)
 {
     const DRIVER_INITIALIZATION_DATA *m = options->miniport;
@@ -13,7 +15,8 @@ static bool usable(const struct ferry_vidmm_options *options)
         !options->platform.gpu_time)
         return false;
     if (options->memory_limit_bytes % PAGE_SIZE || options->aperture_limit_bytes % PAGE_SIZE ||
-        options->sub_transfer_bytes % PAGE_SIZE)
+        options->sub_transfer_bytes % PAGE_SIZE || options->table_bytes % PAGE_SIZE ||
+        options->table_bytes > MOST_TABLE_BYTES)
         return false;
     return m->DxgkDdiStartDevice && m->DxgkDdiStopDevice && m->DxgkDdiDpcRoutine && m->DxgkDdiQueryAdapterInfo &&
            m->DxgkDdiCreateDevice && m->DxgkDdiDestroyDevice && m->DxgkDdiCreateContext && m->DxgkDdiDestroyContext &&

@@ -69,6 +69,7 @@ struct ferry_vidmm_options {
     struct ferry_vidmm_platform platform;
     uint64_t memory_limit_bytes;    // Of each memory segment use no more than this; 0 = all. Page multiple.
     uint64_t aperture_limit_bytes;  // The same for aperture segments.
+    uint64_t table_bytes;           // For page tables, at most 1 TiB; 0 = a 32nd of the memory segment. Page multiple.
     uint32_t paging_buffer_bytes;   // 0 = what the miniport asks for.
     uint32_t paging_buffers;        // In flight at most; 0 = 16.
     uint64_t turn_cycles;           // How long a program's list stays while others wait; 0 = 1,000,000.

@@ -29,7 +29,8 @@ static uint64_t limited(uint64_t bytes, uint64_t limit)
     return limit != 0 && limit < bytes ? limit : bytes;
 }
 
-// For page tables where the miniport has them: as many as a part of a memory segment's pages, within bounds.
+// For page tables where the miniport has them: as many as are asked for, or as a part of a memory segment's pages,
+// within bounds.
 #define POOL_PART  32
 #define POOL_LEAST 8u
 #define POOL_MOST  65536u
@@ -42,10 +43,13 @@ static uint64_t window_tables(const struct ferry_vm_memory *memory, uint64_t pag
     return memory->by_address ? pages / 4 / FERRY_VM_TABLE_ENTRIES + 1 + ABOVE : 0;
 }
 
-static uint32_t pool_pages(const struct ferry_vm_memory *memory, uint64_t pages)
+static uint32_t pool_pages(const struct ferry_vm_memory *memory, const struct ferry_vidmm_options *options,
+                           uint64_t pages)
 {
-    uint64_t wanted = pages / POOL_PART;
-    wanted = wanted < POOL_LEAST ? POOL_LEAST : wanted > POOL_MOST ? POOL_MOST : wanted;
+    uint64_t part = pages / POOL_PART, wanted = options->table_bytes / PAGE_SIZE;
+    if (wanted == 0)
+        wanted = part > POOL_MOST ? POOL_MOST : part;
+    wanted = wanted < POOL_LEAST ? POOL_LEAST : wanted;
     return (uint32_t)(wanted + window_tables(memory, pages));
 }
 
@@ -56,14 +60,14 @@ static bool tables_are_in(const struct ferry_vm_memory *memory, uint32_t id)
 
 // They are there for as long as the manager is, and mapped for the device, also in the IOMMU model: whoever could not
 // reach them could not forget them either.
-static int make_host_tables(struct ferry_vm_memory *memory)
+static int make_host_tables(struct ferry_vm_memory *memory, const struct ferry_vidmm_options *options)
 {
     const struct ferry_page_source *source = memory->core->platform.pages;
     uint64_t largest = 0;
     for (unsigned i = 0; i < memory->segment_count; i++)
         if (!memory->segments[i].aperture && memory->segments[i].pages > largest)
             largest = memory->segments[i].pages;
-    uint32_t pages = pool_pages(memory, largest);
+    uint32_t pages = pool_pages(memory, options, largest);
     int result = source->allocate(source->context, pages, 0, &memory->table_pages);
     if (result != FERRY_OK)
         return result;
@@ -102,10 +106,12 @@ static int add_segment(struct ferry_vm_memory *memory, const struct ferry_vidmm_
     segment->pages = size / PAGE_SIZE;
     if (segment->aperture && tables_are_in(memory, id))
         return FERRY_ERROR_UNSUPPORTED;
-    uint32_t kept = tables_are_in(memory, id) ? pool_pages(memory, segment->pages) : 0;
-    if (kept != 0 && kept < segment->pages) {
-        // A limit is one of content: where the device has memory behind it, the tables are there.
-        uint64_t behind = descriptor->Size / PAGE_SIZE - segment->pages;
+    uint32_t kept = tables_are_in(memory, id) ? pool_pages(memory, options, segment->pages) : 0;
+    // A limit is one of content: where the device has memory behind it, the tables are there.
+    uint64_t all = descriptor->Size / PAGE_SIZE, behind = all - segment->pages;
+    if (options->table_bytes && kept >= all)
+        return FERRY_ERROR_NO_VIDEO_MEMORY;
+    if (kept != 0 && (options->table_bytes || kept < segment->pages)) {
         segment->pages -= behind < kept ? kept - behind : 0;
         if (!ferry_vm_table_pool_init(&memory->tables, segment->pages, kept))
             return FERRY_ERROR_NO_HOST_MEMORY;
@@ -151,7 +157,7 @@ int ferry_vm_segments_read(struct ferry_vm_memory *memory, const struct ferry_vi
         return result;
     if (memory->core->table_segment > memory->segment_count)
         return FERRY_ERROR_UNSUPPORTED;
-    if (tables_are_in(memory, 0) && (result = make_host_tables(memory)) != FERRY_OK)
+    if (tables_are_in(memory, 0) && (result = make_host_tables(memory, options)) != FERRY_OK)
         return result;
     memory->by_address = memory->by_address && ferry_vm_has_addresses(memory);
     // Segment 0 as the paging buffer's place means contiguous system memory, the only place this memory puts it.
