@@ -60,6 +60,41 @@ static void a_plan_does_not_walk_over_the_segment(void **state)
     assert_true(longest < 20000);
 }
 
+// Of several programs each plan is first made with what few may give, and most of the times in vain.
+static void room_that_cannot_be_is_not_looked_for(void **state)
+{
+    enum { COUNT = 1000 };
+    struct owner *owners = calloc(COUNT + 1, sizeof(*owners));
+    struct ferry_vm_space space;
+    struct ferry_vm_victims victims;
+    struct ferry_vm_region region = {&space, &victims, true};
+    struct ferry_vm_plan plan = {0};
+    uint64_t missing;
+    (void)state;
+    assert_true(ferry_vm_space_init(&space, COUNT + 1));
+    ferry_vm_victims_init(&victims, false);
+    for (unsigned i = 0; i < COUNT; i++) {
+        bool no_memory;
+        owners[i].use = (struct ferry_vm_use){.pages = 1, .serial = i + 1};
+        owners[i].block = ferry_vm_space_take_at(&space, i, 1, &owners[i], &no_memory);
+    }
+    // One page is free, two are when this one leaves; and they come together.
+    ferry_vm_victim_add(&victims, &owners[COUNT / 2].use);
+    for (unsigned pages = 2; pages <= 3; pages++) {
+        struct ferry_vm_wanted wanted = {&owners[COUNT], pages, 0, UINT64_MAX, false};
+        facts_asked = 0;
+        ferry_vm_plan_begin(&plan, NULL, facts_of, owner_of, 1);
+        assert_int_equal(ferry_vm_plan_want(&plan, &region, &wanted, &missing),
+                         pages == 2 ? FERRY_VM_PLANNED : FERRY_VM_SHORT);
+        ferry_vm_plan_undo(&plan);
+    }
+    assert_int_equal(missing, 2);
+    assert_true(facts_asked < COUNT / 10);
+    ferry_vm_plan_destroy(&plan);
+    ferry_vm_space_destroy(&space);
+    free(owners);
+}
+
 // Of every two neighbours one is needed at once and one late.
 static void who_is_needed_soon_is_pushed_aside_and_not_thrown_out(void **state)
 {
@@ -225,6 +260,7 @@ int main(void)
                                        cmocka_unit_test(who_is_needed_soon_is_pushed_aside_and_not_thrown_out),
                                        cmocka_unit_test(who_may_not_leave_is_not_pushed_by_inches),
                                        cmocka_unit_test(the_first_victim_is_in_the_window),
-                                       cmocka_unit_test(a_plan_does_not_walk_over_the_segment)};
+                                       cmocka_unit_test(a_plan_does_not_walk_over_the_segment),
+                                       cmocka_unit_test(room_that_cannot_be_is_not_looked_for)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
