@@ -2,6 +2,7 @@
 // The IOMMU model: pages of an aperture are the device's for as long as they are in it. Notice, commands, submission,
 // all paging over, and only then does the root complex take them away; what it took away it refuses.
 #include "iommu.h"
+#include "vidmm/api/manager.h"
 
 static uint64_t drawn;
 static uint32_t draw(uint32_t below)
@@ -259,6 +260,38 @@ static void what_is_destroyed_meanwhile_gives_all_back(void **state)
     }
 }
 
+// Looks of the pager for each of so many that leave together.
+static double looks_for_each(unsigned count)
+{
+    struct world_options options = world_defaults();
+    options.machine.local_bytes = PAGES(LOCAL_PAGES);
+    options.machine.aperture_bytes = PAGES(count + 1);
+    options.machine.model = 2;
+    options.machine.iommu = true;
+    options.machine.version = DXGKDDI_WDDMv3_2;
+    options.manager.paging_buffer_bytes = 512;
+    struct world *world = world_open(&options);
+    for (unsigned i = 0; i < count; i++) {
+        D3DKMT_HANDLE one = noticed(world, 1);
+        world_write(world, one, i);
+        world_require(world, one);
+    }
+    uint64_t before = world->manager->sched.index_steps;
+    assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
+    double looks = (double)(world->manager->sched.index_steps - before) / count;
+    world_close(world);
+    return looks;
+}
+
+// Each waits for all before it, and none of them is woken by each of these.
+static void many_that_leave_together_are_not_looked_at_again_and_again(void **state)
+{
+    (void)state;
+    double few = looks_for_each(50), many = looks_for_each(800);
+    print_message("  looks for each of 50 that leave together: %.1f, of 800: %.1f\n", few, many);
+    assert_true(many < 4 * few);
+}
+
 // The manager of pages that are mapped for good does not begin where the device is to have them for a time only.
 static void a_source_that_cannot_unmap_is_refused(void **state)
 {
@@ -359,6 +392,7 @@ int main(void)
         cmocka_unit_test(both_notices_in_their_order),
         cmocka_unit_test(where_the_root_complex_has_no_room_nothing_changes),
         cmocka_unit_test(what_is_destroyed_meanwhile_gives_all_back),
+        cmocka_unit_test(many_that_leave_together_are_not_looked_at_again_and_again),
         cmocka_unit_test(a_source_that_cannot_unmap_is_refused),
         cmocka_unit_test(R197_the_device_touches_nothing_that_it_has_not),
     };

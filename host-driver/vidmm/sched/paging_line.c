@@ -343,10 +343,14 @@ uint64_t ferry_vm_release_later(struct ferry_vm_sched *sched, struct ferry_vm_su
 uint64_t ferry_vm_unmap_later(struct ferry_vm_sched *sched, MDL *mdl)
 {
     struct ferry_vm_operation *operation = next_record(sched);
-    *operation = (struct ferry_vm_operation){
-        .nothing = true, .behind_all = true, .unmap = mdl, .first = sched->queued, .last = sched->queued};
+    *operation = (struct ferry_vm_operation){.nothing = true,
+                                             .behind_all = true,
+                                             .previous = sched->behind_all,
+                                             .unmap = mdl,
+                                             .first = sched->queued,
+                                             .last = sched->queued};
     ferry_vm_index_enter(sched, sched->queued);
-    return sched->queued;
+    return sched->behind_all = sched->queued;
 }
 
 bool ferry_vm_unmap_never(struct ferry_vm_sched *sched, uint64_t number)

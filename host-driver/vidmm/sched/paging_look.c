@@ -116,6 +116,19 @@ static bool keeps(struct ferry_vm_sched *sched, uint64_t other, uint64_t number)
             ferry_vm_binds_to_a_stranger(sched, other, number));
 }
 
+// Of many that are behind all only the oldest is woken by each operation that ends, the others are by one another. What
+// is done + 1 is the first that is not over.
+static uint64_t before_all_is_over(struct ferry_vm_sched *sched, uint64_t number)
+{
+    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+    sched->index_steps++;
+    while (operation->previous > sched->done && ferry_vm_operation_over(sched, operation->previous))
+        operation->previous = ferry_vm_operation_at(sched, operation->previous)->previous;
+    if (operation->previous > sched->done)
+        return operation->previous;
+    return sched->done + 1 < number ? sched->done + 1 : 0;
+}
+
 static bool hangs(struct ferry_vm_sched *sched, uint64_t number)
 {
     const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
@@ -128,10 +141,8 @@ static bool hangs(struct ferry_vm_sched *sched, uint64_t number)
             hang_on_node(sched, number, i);
         return true;
     }
-    // What is done + 1 is the first that is not over.
-    uint64_t before = !operation->behind_all     ? ferry_vm_index_find(sched, number, true, keeps)
-                      : sched->done + 1 < number ? sched->done + 1
-                                                 : 0;
+    uint64_t before = operation->behind_all ? before_all_is_over(sched, number)
+                                            : ferry_vm_index_find(sched, number, true, keeps);
     if (before != 0)
         hang_on_operation(sched, number, before);
     return before != 0;

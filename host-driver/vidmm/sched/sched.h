@@ -199,7 +199,8 @@ struct ferry_vm_operation {
     uint32_t faults;   // of buffers in which it was alone
     uint64_t idle_at;  // after one: asked for again when this submission is done
     uint64_t late;     // the job of an update that it waits for (ferry_vm_late), which others do not; 0 = for none
-    uint64_t previous; // the subject's before it, which may be over; 0 = none
+    // The subject's before it, of one that is behind all the one of those before it; which may be over. 0 = none.
+    uint64_t previous;
     uint64_t given_up; // the DISCARD_CONTENT from which on nobody wants what it writes there; 0 = it is wanted
     // The number of the first of those of its device that are not over, or of the updates of its allocation, whichever
     // it is among: NULL = neither. The next one behind it there, and the one before; of the first one that is the last.
@@ -259,12 +260,13 @@ struct ferry_vm_sched {
     uint64_t *built_order;           // ring of those built and not over, as they were built
     uint64_t built_first, built_end; // counted on for ever
     uint64_t looked_at;              // those before it hang, are awake or built; 0 = all have to be looked at again
+    uint64_t behind_all;             // newest operation that waits for all before it; 0 = there was none
     uint64_t ready;                  // found to have nothing to wait for; 0 = none
     uint64_t *awake;                 // heap, the least number first: what they hung on is over
     size_t awake_count;
     struct ferry_vm_indexed *indexed; // FERRY_VM_TREES of each operation of the ring
     uint64_t trees[FERRY_VM_TREES];
-    uint64_t index_steps; // ranges looked at, ever
+    uint64_t index_steps; // ranges looked at, and looks of those that are behind all, ever
     uint64_t *seen;       // of ferry_vm_behind_a_job: what is to be looked at
     size_t seen_count;
     uint64_t look;         // its calls
