@@ -44,6 +44,7 @@ $(addprefix $(BUILD)/tests/contract_,va_many va_many_kmd): CROWD_WAITS += \
 	$(addprefix -Wl$(comma)--wrap=,ferry_vm_address_most_pieces ferry_vm_address_find ferry_vm_batch_removed)
 $(addprefix $(BUILD)/tests/contract_,va_line va_line_kmd): CROWD_WAITS += \
 	$(addprefix -Wl$(comma)--wrap=,ferry_vm_reached ferry_vm_operation_over)
+$(addprefix $(BUILD)/tests/contract_,many_waiting many_waiting_kmd): CROWD_WAITS += -Wl,--wrap=ferry_vm_plan_want
 
 # A neighbour comes in between the turns of whoever waits.
 $(addprefix $(BUILD)/tests/contract_,linear_waits linear_waits_kmd): CROWD_WAITS += -Wl,--wrap=ferry_vm_block

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "programs.h"
+#include "vidmm/space/plan.h"
 
 static double seconds(void)
 {
@@ -137,11 +138,53 @@ static void what_one_program_has_waiting_costs_its_neighbours_paging_nothing(voi
     compare("the paging", its_paging);
 }
 
+// Linked with --wrap=ferry_vm_plan_want: how often room was looked for.
+enum ferry_vm_plan_result __real_ferry_vm_plan_want(struct ferry_vm_plan *plan, struct ferry_vm_region *region,
+                                                    const struct ferry_vm_wanted *wanted, uint64_t *short_pages);
+enum ferry_vm_plan_result __wrap_ferry_vm_plan_want(struct ferry_vm_plan *plan, struct ferry_vm_region *region,
+                                                    const struct ferry_vm_wanted *wanted, uint64_t *short_pages);
+static unsigned looks;
+
+enum ferry_vm_plan_result __wrap_ferry_vm_plan_want(struct ferry_vm_plan *plan, struct ferry_vm_region *region,
+                                                    const struct ferry_vm_wanted *wanted, uint64_t *short_pages)
+{
+    looks++;
+    return __real_ferry_vm_plan_want(plan, region, wanted, short_pages);
+}
+
+// Holes of one page between those that a neighbour has within his budget: each pair of pages needs him to be pushed,
+// and nothing less finds room for the second what it did not find for the first.
+static void what_was_looked_for_in_vain_is_not_looked_for_again(void **state)
+{
+    enum { PAIRS = 8 };
+    D3DKMT_HANDLE single[64], pairs[PAIRS];
+    struct world *world = program_world();
+    struct program neighbour = program_begin(world, 1, 0), own = program_begin(world, 1, 0);
+    (void)state;
+    program_become(world, &neighbour);
+    for (unsigned i = 0; i < 64; i++) {
+        single[i] = world_create(world, PAGES(1), CPU);
+        assert_true(list_it(world, &neighbour, single[i], true) >= 0);
+    }
+    for (unsigned i = 1; i < 64; i += 2)
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, single[i]), FERRY_OK);
+    program_become(world, &own);
+    for (unsigned i = 0; i < PAIRS; i++)
+        pairs[i] = world_create(world, PAGES(2), CPU);
+    looks = 0;
+    assert_int_equal(world_resident(world, pairs, PAIRS), FERRY_PENDING);
+    for (unsigned i = 0; i < PAIRS; i++)
+        assert_int_not_equal(world_place(world, pairs[i]).segment, 0);
+    assert_in_range(looks, PAIRS + 1, PAIRS + 2);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_one_program_has_waiting_costs_its_neighbours_nothing),
         cmocka_unit_test(what_one_program_has_waiting_costs_its_neighbours_paging_nothing),
+        cmocka_unit_test(what_was_looked_for_in_vain_is_not_looked_for_again),
     };
     return WORLD_RUN(tests);
 }

@@ -17,7 +17,17 @@ enum ferry_vm_reach {
     FERRY_VM_REACH_PUSH,
     FERRY_VM_REACH_ALL,
     FERRY_VM_REACH_BEYOND,
-    FERRY_VM_REACH_RESERVED
+    FERRY_VM_REACH_RESERVED,
+    FERRY_VM_REACHES
+};
+
+// What found no room in the plan under way, as far as it reached, and how much was free then. Nothing that is as hard
+// to place is looked for there again before more is free: with each step of the plan there are fewer who give.
+struct ferry_vm_in_vain {
+    uint64_t pages, free_pages; // pages 0: nothing did
+    uint32_t segment_set;
+    uint8_t alignment_log2;
+    bool pinned;
 };
 
 struct ferry_vm_policy {
@@ -40,6 +50,7 @@ struct ferry_vm_policy {
     const struct ferry_vm_process *asking;
     uint64_t wanted_bytes;
     unsigned reach, furthest;                                     // enum ferry_vm_reach
+    struct ferry_vm_in_vain in_vain[FERRY_VM_REACHES];
     bool picking;                                                 // of others only what is marked `picked` may leave
     bool (*leaves)(void *policy, const struct ferry_vm_use *use); // NULL = there is one program, and all may
     struct ferry_vm_plan plan;

@@ -274,6 +274,31 @@ static void take_back(struct ferry_vm_policy *policy, size_t steps)
     }
 }
 
+static uint64_t free_pages(const struct ferry_vm_policy *policy)
+{
+    uint64_t pages = 0;
+    for (unsigned i = 0; i < policy->memory->segment_count; i++)
+        pages += policy->memory->segments[i].space.free_pages;
+    return pages;
+}
+
+static bool is_in_vain(const struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
+{
+    const struct ferry_vm_in_vain *before = &policy->in_vain[policy->reach];
+    return before->pages != 0 && allocation->pages >= before->pages &&
+           allocation->alignment_log2 >= before->alignment_log2 && allocation->segment_set == before->segment_set &&
+           allocation->pinned == before->pinned && free_pages(policy) <= before->free_pages;
+}
+
+static void note_in_vain(struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
+{
+    policy->in_vain[policy->reach] = (struct ferry_vm_in_vain){.pages = allocation->pages,
+                                                               .free_pages = free_pages(policy),
+                                                               .segment_set = allocation->segment_set,
+                                                               .alignment_log2 = allocation->alignment_log2,
+                                                               .pinned = allocation->pinned};
+}
+
 static int want(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation, uint64_t *short_bytes)
 {
     int result;
@@ -282,12 +307,18 @@ static int want(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allo
     ask_for(policy, allocation->device->process, *short_bytes);
     do {
         policy->picking = false;
+        if (is_in_vain(policy, allocation)) {
+            result = FERRY_ERROR_NO_VIDEO_MEMORY;
+            continue;
+        }
         result = want_within(policy, allocation);
         if (result == FERRY_OK && policy->leaves && takes_too_much(policy, steps)) {
             take_back(policy, steps);
             pick_those_that_leave(policy);
             result = want_within(policy, allocation);
         }
+        if (result == FERRY_ERROR_NO_VIDEO_MEMORY)
+            note_in_vain(policy, allocation);
     } while (result == FERRY_ERROR_NO_VIDEO_MEMORY && policy->reach++ != policy->furthest);
     return result;
 }
@@ -434,6 +465,7 @@ static void forget_planned(struct ferry_vm_policy *policy)
 static void begin(struct ferry_vm_policy *policy, enum ferry_vm_reach furthest)
 {
     forget_planned(policy);
+    memset(policy->in_vain, 0, sizeof(policy->in_vain));
     policy->furthest = furthest;
     ferry_vm_plan_begin(&policy->plan, policy, facts_of, owner_of, policy->memory->time);
 }
