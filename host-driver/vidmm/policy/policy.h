@@ -49,7 +49,7 @@ struct ferry_vm_policy {
     // Of the allocation that is being planned for.
     const struct ferry_vm_process *asking;
     uint64_t wanted_bytes;
-    unsigned reach, furthest;                                     // enum ferry_vm_reach
+    unsigned reach, furthest; // enum ferry_vm_reach
     struct ferry_vm_in_vain in_vain[FERRY_VM_REACHES];
     bool picking;                                                 // of others only what is marked `picked` may leave
     bool (*leaves)(void *policy, const struct ferry_vm_use *use); // NULL = there is one program, and all may

@@ -141,8 +141,8 @@ static bool hangs(struct ferry_vm_sched *sched, uint64_t number)
             hang_on_node(sched, number, i);
         return true;
     }
-    uint64_t before = operation->behind_all ? before_all_is_over(sched, number)
-                                            : ferry_vm_index_find(sched, number, true, keeps);
+    uint64_t before =
+        operation->behind_all ? before_all_is_over(sched, number) : ferry_vm_index_find(sched, number, true, keeps);
     if (before != 0)
         hang_on_operation(sched, number, before);
     return before != 0;
