@@ -179,12 +179,43 @@ static void what_was_looked_for_in_vain_is_not_looked_for_again(void **state)
     world_close(world);
 }
 
+// Eight neighbours that have no job in line, and all of video memory. Six have to go away, and before they have no plan
+// for what is wanted can be.
+static void a_turn_is_not_planned_before_there_can_be_room(void **state)
+{
+    enum { NEIGHBOURS = 8, EACH = 8, WANTED = 48 };
+    struct world *world = program_world();
+    struct program program = {0};
+    D3DKMT_HANDLE wanted[WANTED];
+    (void)state;
+    for (unsigned i = 0; i < NEIGHBOURS; i++) {
+        program = program_begin(world, 1, 0);
+        program_become(world, &program);
+        for (unsigned k = 0; k < EACH; k++)
+            assert_true(list_it(world, &program, world_create(world, PAGES(1), CPU), true) >= 0);
+    }
+    program = program_begin(world, 1, 0);
+    program_become(world, &program);
+    for (unsigned i = 0; i < WANTED; i++) {
+        wanted[i] = world_create(world, PAGES(1), CPU);
+        assert_int_equal(list_it(world, &program, wanted[i], true), FERRY_OK);
+    }
+    looks = 0;
+    world_wait(world, world_gpu_fill(world, wanted[0], 0, 64, 1));
+    for (unsigned i = 0; i < WANTED; i++)
+        assert_int_not_equal(world_place(world, wanted[i]).segment, 0);
+    assert_int_equal(world_statistics(world).evictions, WANTED);
+    assert_in_range(looks, WANTED, WANTED + 8);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_one_program_has_waiting_costs_its_neighbours_nothing),
         cmocka_unit_test(what_one_program_has_waiting_costs_its_neighbours_paging_nothing),
         cmocka_unit_test(what_was_looked_for_in_vain_is_not_looked_for_again),
+        cmocka_unit_test(a_turn_is_not_planned_before_there_can_be_room),
     };
     return WORLD_RUN(tests);
 }

@@ -499,21 +499,58 @@ int ferry_vm_place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocatio
     return end(policy, result);
 }
 
+// The CPU has the content of the others just now; it comes at the first use after unlock.
+static bool comes(const struct ferry_vm_allocation *allocation)
+{
+    return !allocation->lost &&
+           (!allocation->locked || ferry_vm_permanent(allocation) || ferry_vm_locked_in_place(allocation));
+}
+
+static struct ferry_vm_allocation *missing_at(struct ferry_vm_list *link)
+{
+    return FERRY_VM_CONTAINER(link, struct ferry_vm_allocation, missing);
+}
+
+// GROUPS: it may be in either.
+static unsigned only_group(const struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
+{
+    bool may[FERRY_VM_GROUPS] = {false};
+    for (unsigned i = 0; i < policy->memory->segment_count; i++)
+        may[policy->memory->segments[i].aperture ? FERRY_VM_NON_LOCAL : FERRY_VM_LOCAL] |=
+            (allocation->segment_set & 1u << i) != 0;
+    return may[FERRY_VM_LOCAL] == may[FERRY_VM_NON_LOCAL] ? FERRY_VM_GROUPS
+           : may[FERRY_VM_LOCAL]                          ? FERRY_VM_LOCAL
+                                                          : FERRY_VM_NON_LOCAL;
+}
+
+// No plan makes more room than what is free and all that are candidates. Who waits for a turn asks again and again, and
+// each time anew for each device that goes away for it.
+static bool can_come(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
+{
+    uint64_t wanted[FERRY_VM_GROUPS + 1] = {0}, most[FERRY_VM_GROUPS] = {0};
+    for (unsigned i = 0; i < policy->memory->segment_count; i++) {
+        const struct ferry_vm_segment *segment = &policy->memory->segments[i];
+        most[segment->aperture ? FERRY_VM_NON_LOCAL : FERRY_VM_LOCAL] +=
+            segment->space.free_pages + segment->victims.pages;
+    }
+    for (struct ferry_vm_list *link = device->missing.next; link != &device->missing; link = link->next)
+        wanted[only_group(policy, missing_at(link))] += comes(missing_at(link)) ? missing_at(link)->pages : 0;
+    return wanted[FERRY_VM_LOCAL] <= most[FERRY_VM_LOCAL] && wanted[FERRY_VM_NON_LOCAL] <= most[FERRY_VM_NON_LOCAL];
+}
+
 int ferry_vm_place_missing(struct ferry_vm_policy *policy, struct ferry_vm_device *device)
 {
     int result = FERRY_OK;
     uint64_t short_bytes;
     if (ferry_vm_list_empty(&device->missing))
         return FERRY_OK;
+    if (!can_come(policy, device))
+        return FERRY_ERROR_NO_VIDEO_MEMORY;
     begin(policy, FERRY_VM_REACH_BEYOND);
     for (struct ferry_vm_list *link = device->missing.next; link != &device->missing && result == FERRY_OK;
-         link = link->next) {
-        struct ferry_vm_allocation *allocation = FERRY_VM_CONTAINER(link, struct ferry_vm_allocation, missing);
-        // The CPU has its content just now; it comes at the first use after unlock.
-        if (!allocation->lost &&
-            (!allocation->locked || ferry_vm_permanent(allocation) || ferry_vm_locked_in_place(allocation)))
-            result = want(policy, allocation, &short_bytes);
-    }
+         link = link->next)
+        if (comes(missing_at(link)))
+            result = want(policy, missing_at(link), &short_bytes);
     return end(policy, result);
 }
 

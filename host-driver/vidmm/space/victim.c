@@ -142,6 +142,7 @@ void ferry_vm_victim_add(struct ferry_vm_victims *victims, struct ferry_vm_use *
     victims->seed ^= victims->seed >> 17;
     victims->seed ^= victims->seed << 5;
     use->priority = victims->seed;
+    victims->pages += use->pages;
     if (victims->lru || use->away) {
         insert(last_key, COLD, &victims->cold, use);
         use->listed = COLDER;
@@ -154,6 +155,7 @@ void ferry_vm_victim_add(struct ferry_vm_victims *victims, struct ferry_vm_use *
 
 void ferry_vm_victim_remove(struct ferry_vm_victims *victims, struct ferry_vm_use *use)
 {
+    victims->pages -= use->listed != NOT_LISTED ? use->pages : 0;
     if (use->listed == WARM) {
         take_out(next_key, NEXT, &victims->warm, use);
         take_out(due_key, DUE, &victims->due, use);
@@ -215,6 +217,7 @@ static void cool(struct ferry_vm_victims *victims, uint64_t now)
         ferry_vm_victim_remove(victims, use);
         insert(last_key, COLD, &victims->cold, use);
         use->listed = COLDER;
+        victims->pages += use->pages;
     }
 }
 

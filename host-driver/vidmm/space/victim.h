@@ -27,6 +27,7 @@ struct ferry_vm_victims {
     struct ferry_vm_use *warm; // by predicted next use
     struct ferry_vm_use *due;  // the same ones by the time from which they count as cold
     struct ferry_vm_use *cold; // by last use
+    uint64_t pages;            // of all candidates
     // Only these are found by choose() and first(); NULL = all.
     bool (*leaves)(void *context, const struct ferry_vm_use *use);
     // Bit n set: there may be some of sort n that do. The others are not even looked at, however many they are; who has

@@ -51,6 +51,7 @@ static void use(struct cache *cache, unsigned id)
     ferry_vm_victim_remove(&cache->victims, &cache->uses[id]);
     ferry_vm_victim_used(&cache->uses[id], cache->now);
     ferry_vm_victim_add(&cache->victims, &cache->uses[id]);
+    assert_int_equal(cache->victims.pages, cache->used);
 }
 
 static unsigned rounds(bool lru, unsigned set, unsigned room, unsigned times, unsigned repeats)
