@@ -111,6 +111,9 @@ static int record_virtual(struct ferry_queue *handle, struct umd_virtual packet)
         return umd_not_entered();
     if (!in_space(packet.destination, packet.bytes) || !in_space(packet.source, packet.bytes))
         return umd_leave(&call, FERRY_ERROR_RANGE);
+    // Of no bytes the manager is not asked what is mapped there.
+    if (call.adapter->model != 2)
+        return umd_leave(&call, FERRY_ERROR_UNSUPPORTED);
     packet.vidmm = call.adapter->vidmm;
     packet.device = queue->device->vidmm;
     struct umd_recording *job = recorded_into(queue);

@@ -53,7 +53,10 @@ static void model_1_has_no_addresses_and_model_3_is_none(void **state)
     assert_int_equal(ferry_va_map(device, one, 0, false, &range), FERRY_ERROR_UNSUPPORTED);
     assert_int_equal(ferry_va_free(device, 0, 64 * KIB), FERRY_ERROR_UNSUPPORTED);
     assert_int_equal(ferry_va_find(device, 0, &mapping), FERRY_ERROR_UNSUPPORTED);
-    assert_int_equal(ferry_queue_copy_va(queue, 0, 4096, 8), FERRY_ERROR_UNSUPPORTED);
+    for (uint32_t bytes = 0; bytes <= 8; bytes += 8) {
+        assert_int_equal(ferry_queue_copy_va(queue, 0, 4096, bytes), FERRY_ERROR_UNSUPPORTED);
+        assert_int_equal(ferry_queue_fill_va(queue, 0, bytes, 1, 1), FERRY_ERROR_UNSUPPORTED);
+    }
     ferry_adapter_close(adapter);
 }
 
