@@ -111,6 +111,13 @@ static void what_a_lock_gives_up_may_be_lost(void **state)
     D3DKMT_HANDLE allocation = fault_under_a_lock(&world, true);
     assert_int_equal(state_of(world), D3DKMT_DEVICEEXECUTION_ACTIVE);
     world_check(world, allocation, 3);
+    // Nobody misses what the other instance has lost, so it may be taken again.
+    hold(world);
+    world_gpu_name(world, world->context, allocation, false);
+    discard(world, allocation, 4);
+    assert_false(world_place(world, allocation).lost);
+    let_go(world, world_gpu_name(world, world->context, allocation, false));
+    world_check(world, allocation, 4);
     world_close(world);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands in the pager's line behind a job that does not end: who has nothing to do with it goes on, what waits
 // holds no more than so much host memory, and what a reset aborts half-way is made good.
+#include "vidmm/api/manager.h"
+#include "vidmm/sched/paging.h"
 #include "world.h"
 
 // A device of its own beside the world's, on the other node.
@@ -115,6 +117,37 @@ static void what_was_kept_back_goes_out_as_soon_as_who_kept_it_back(void **state
     assert_int_equal(out, 1);
     assert_int_equal(in, 1);
     world->knobs->hold_paging = false;
+    world_check(world, c, 3);
+    world_close(world);
+}
+
+// Does something that has been built lie in a buffer that has not gone out?
+static bool lies_open(struct world *world)
+{
+    for (unsigned i = 0; i < 4; i++)
+        (void)ferry_vidmm_poll(world->manager, true);
+    return ferry_vm_holds_something(&world->manager->sched);
+}
+
+// A buffer is with the device, and another one lies open: it goes out too when what comes behind waits for a job.
+static void an_open_buffer_goes_out_when_what_comes_behind_waits(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    struct neighbour n = neighbour_open(world);
+    D3DKMT_HANDLE a, c, first = neighbour_create(world, &n, PAGES(20), 7),
+                        second = neighbour_create(world, &n, PAGES(5), 8);
+    hold_a_page_out(world, &a, &c);
+    world->knobs->hold_paging = true;
+    neighbour_resident(world, &n, first);
+    assert_false(lies_open(world));
+    neighbour_resident(world, &n, second);
+    assert_true(lies_open(world));
+    assert_int_equal(world_resident(world, &c, 1), FERRY_PENDING);
+    assert_int_equal(world_place(world, a).segment, 0);
+    assert_false(lies_open(world));
+    world->knobs->hold_paging = false;
+    world->knobs->hold_node = 0;
     world_check(world, c, 3);
     world_close(world);
 }
@@ -296,6 +329,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_devices_paging_overtakes_a_page_out_that_waits_for_a_job),
         cmocka_unit_test(what_was_kept_back_goes_out_as_soon_as_who_kept_it_back),
+        cmocka_unit_test(an_open_buffer_goes_out_when_what_comes_behind_waits),
         cmocka_unit_test(R238_do_not_wait_waits_for_nobodys_job),
         cmocka_unit_test(what_takes_a_place_that_is_waited_for_waits_too),
         cmocka_unit_test(what_moves_without_a_copy_keeps_its_place_until_its_jobs_are_over),

@@ -348,24 +348,27 @@ static void R238_discard_is_ignored_for_primary_shared_and_pinned(void **state)
 static void R239_the_callers_own_memory_has_one_address_and_is_waited_for(void **state)
 {
     (void)state;
-    struct world *world = open_held(64);
-    uint32_t *memory = aligned_alloc(PAGE_SIZE, PAGES(2));
-    memset(memory, 0, PAGES(2));
-    struct ferry_allocation_private wanted = world_private(PAGES(2), CPU | DXGK_ALLOC_FLAG_EXISTING_SYSMEM);
-    struct ferry_vidmm_allocation_options options = {.existing = memory, .existing_bytes = PAGES(2)};
-    D3DKMT_HANDLE a;
-    assert_int_equal(world_try_create(world, &wanted, &options, &a, NULL), FERRY_OK);
-    world_require(world, a);
-    hold(world);
-    world_gpu_name(world, world->context, a, false);
-    world->knobs->hold_turns = 3;
-    discard(world, a, 6);
-    assert_int_equal(world_statistics(world).discard_stalls, 1);
-    assert_int_equal(world_place(world, a).instances, 1);
-    assert_int_equal(memory[1], world_word(6, 1));
-    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, a), FERRY_OK);
-    free(memory);
-    world_close(world);
+    static const UINT kinds[] = {DXGK_ALLOC_FLAG_EXISTING_SYSMEM, DXGK_ALLOC_FLAG_EXISTING_KERNEL_SYSMEM};
+    for (unsigned i = 0; i < 2; i++) {
+        struct world *world = open_held(64);
+        uint32_t *memory = aligned_alloc(PAGE_SIZE, PAGES(2));
+        memset(memory, 0, PAGES(2));
+        struct ferry_allocation_private wanted = world_private(PAGES(2), CPU | kinds[i]);
+        struct ferry_vidmm_allocation_options options = {.existing = memory, .existing_bytes = PAGES(2)};
+        D3DKMT_HANDLE a;
+        assert_int_equal(world_try_create(world, &wanted, &options, &a, NULL), FERRY_OK);
+        world_require(world, a);
+        hold(world);
+        world_gpu_name(world, world->context, a, false);
+        world->knobs->hold_turns = 3;
+        discard(world, a, 6);
+        assert_int_equal(world_statistics(world).discard_stalls, 1);
+        assert_int_equal(world_place(world, a).instances, 1);
+        assert_int_equal(memory[1], world_word(6, 1));
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, a), FERRY_OK);
+        free(memory);
+        world_close(world);
+    }
 }
 
 static void R240_lock_flags_that_are_not_there_are_refused(void **state)

@@ -482,6 +482,32 @@ static void who_has_nothing_but_what_is_pinned_is_in_nobodys_way(void **state)
     }
 }
 
+// While another one waits, who comes back from a moment without jobs goes on with the turn that it has; and whoever
+// begins to wait then has had no less than it had when its turn began, but not as much as it has had since.
+static void a_turn_is_no_longer_for_its_pauses_while_another_waits(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    D3DKMT_HANDLE a;
+    struct program works = that_lists(world, 4, &a), waits = program_begin(world, 1, 0);
+    struct ferry_vm_device *device = device_of(world, &works), *other = device_of(world, &waits);
+    unsigned node;
+    uint64_t number;
+    for (unsigned somebody = 0; somebody < 2; somebody++) {
+        if (somebody)
+            ferry_vm_list_add(&world->manager->policy.waiting, &other->waiting);
+        world_wait(world, world_gpu_fill(world, a, 0, 64, 1));
+        assert_int_not_equal(device->turn_start, 0);
+        uint64_t began = device->turn_start, had = world->manager->policy.turns_at;
+        device->process->gpu_used = had + 5;
+        assert_int_equal(ferry_vm_take_turn(&world->manager->policy, device, NULL, 0, &node, &number), FERRY_OK);
+        assert_int_equal(device->turn_start, somebody ? began : 0);
+        assert_int_equal(world->manager->policy.turns_at, somebody ? had : had + 5);
+    }
+    ferry_vm_list_remove(&other->waiting);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -495,6 +521,7 @@ int main(void)
         cmocka_unit_test(whose_turn_has_been_over_for_longest_goes),
         cmocka_unit_test(who_may_be_about_to_submit_is_let_by_once_while_his_turn_lasts),
         cmocka_unit_test(who_has_nothing_but_what_is_pinned_is_in_nobodys_way),
+        cmocka_unit_test(a_turn_is_no_longer_for_its_pauses_while_another_waits),
     };
     return WORLD_RUN(tests);
 }

@@ -408,6 +408,91 @@ static void what_ends_untold_is_no_hang(void **state)
     world_close(world);
 }
 
+// As when a reset of another node has cut it.
+static void told_as_cut(struct world *world, unsigned node, uint64_t fence)
+{
+    struct ferry_vm_sched *sched = &world->manager->sched;
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_FAULTED};
+    data.DmaFaulted.FaultedFenceId = (UINT)fence;
+    data.DmaFaulted.NodeOrdinal = node;
+    data.DmaFaulted.Status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
+    sched->resetting = true;
+    sched->reset_node = node == 0 ? 1 : 0;
+    sched->interface.DxgkCbNotifyInterrupt(sched->interface.DeviceHandle, &data);
+    sched->resetting = false;
+    sched->interface.DxgkCbNotifyDpc(sched->interface.DeviceHandle);
+}
+
+// What stands behind it in the device's ring runs first, so it cannot go again in its order: it ends, and is not said to
+// have run.
+static void what_is_cut_does_not_go_again_behind_what_the_device_still_has(void **state)
+{
+    (void)state;
+    for (unsigned behind = 0; behind < 2; behind++) {
+        struct world *world = world_open_default();
+        const struct ferry_vm_node *node = &world->manager->sched.nodes[1];
+        D3DKMT_HANDLE a = world_create(world, PAGES(1), CPU), b = world_create(world, PAGES(1), CPU);
+        world_require(world, a);
+        world_require(world, b);
+        assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, 1, &world->context, NULL), FERRY_OK);
+        world->knobs->delay = 1;
+        world->knobs->hold_node = 1;
+        uint64_t fence = world_gpu_fill(world, a, 0, (uint32_t)PAGES(1), 0xAB0B0B0B);
+        if (behind)
+            (void)world_gpu_fill(world, b, 0, (uint32_t)PAGES(1), 0x16161616);
+        assert_int_equal(node->in_flight, 1 + behind);
+        told_as_cut(world, 1, node->submitted - behind);
+        world->knobs->hold_node = 0;
+        assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fence),
+                         behind ? FERRY_ERROR_FAULT : FERRY_OK);
+        assert_int_equal(node->submitted, 2);
+        if (behind)
+            world_wait(world, fence + 1);
+        world_close(world);
+    }
+}
+
+// The same of paging: it is a fault.
+static void paging_that_is_cut_does_not_go_again_behind_what_the_device_still_has(void **state)
+{
+    (void)state;
+    for (unsigned behind = 0; behind < 2; behind++) {
+        struct world *world = world_open_default();
+        const struct ferry_vm_node *paging = &world->manager->sched.nodes[0];
+        // Filled, so that no host pages are read by what the machine still carries out.
+        D3DKMT_HANDLE a = create_filled(world, world->device, PAGES(4), 0xAB0B0B0B), other;
+        struct player player = player_open(world);
+        D3DDDI_MAKERESIDENT make = {.hPagingQueue = world->queue, .NumAllocations = 1, .AllocationList = &a};
+        uint64_t fence = 0;
+        world->knobs->delay = 1;
+        world->knobs->hold_paging = true;
+        assert_int_equal(ferry_vidmm_make_resident(world->manager, &make), FERRY_PENDING);
+        assert_int_equal(paging->in_flight, 1);
+        if (behind) {
+            other = create_filled(world, player.device, PAGES(4), 0x16161616);
+            D3DDDI_MAKERESIDENT more = {.hPagingQueue = player.queue, .NumAllocations = 1, .AllocationList = &other};
+            assert_int_equal(ferry_vidmm_make_resident(world->manager, &more), FERRY_PENDING);
+            // A job wants it, so it goes out.
+            fence = world_gpu_name(world, player.context, other, true);
+            assert_int_equal(paging->in_flight, 2);
+        }
+        told_as_cut(world, 0, paging->submitted - behind);
+        world->knobs->hold_paging = false;
+        (void)ferry_vidmm_wait_paging(world->manager, world->queue, make.PagingFenceValue);
+        if (behind)
+            assert_int_equal(ferry_vidmm_wait(world->manager, player.context, fence), FERRY_OK);
+        D3DKMT_DEVICEEXECUTION_STATE what;
+        assert_int_equal(ferry_vidmm_device_state(world->manager, world->device, &what), FERRY_OK);
+        // Where it has shared its buffer with what changes its addresses it gets another chance, as after any fault.
+        assert_int_equal(world_statistics(world).faulted_paging_buffers, behind);
+        assert_true(behind || what == D3DKMT_DEVICEEXECUTION_ACTIVE);
+        assert_int_equal(world_place(world, a).lost, what != D3DKMT_DEVICEEXECUTION_ACTIVE);
+        if (what == D3DKMT_DEVICEEXECUTION_ACTIVE)
+            expect_words(world, a, 0xAB0B0B0B, PAGES(4));
+        world_close(world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,6 +505,8 @@ int main(void)
         cmocka_unit_test(a_job_behind_a_page_in_that_faults_does_not_run),
         cmocka_unit_test(paging_that_never_ends_is_a_time_out),
         cmocka_unit_test(what_ends_untold_is_no_hang),
+        cmocka_unit_test(what_is_cut_does_not_go_again_behind_what_the_device_still_has),
+        cmocka_unit_test(paging_that_is_cut_does_not_go_again_behind_what_the_device_still_has),
     };
     return WORLD_RUN(tests);
 }
