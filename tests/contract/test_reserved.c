@@ -491,6 +491,98 @@ static void who_is_above_his_part_of_the_aperture_gives_first(void **state)
     world_close(world);
 }
 
+// ---- Who gives first, and how much ----------------------------------------------------------------------------------
+
+// On no list any more, in place, and used last of all so far.
+static void leave_idle(struct world *world, const struct program *program, D3DKMT_HANDLE allocation)
+{
+    program_become(world, program);
+    world_wait(world, world_gpu_fill(world, allocation, 0, 64, 1));
+    assert_int_equal(world_evict(world, allocation), FERRY_OK);
+}
+
+static D3DKMT_HANDLE create_in_place(struct world *world, const struct program *program, unsigned pages)
+{
+    program_become(world, program);
+    D3DKMT_HANDLE allocation = world_create(world, PAGES(pages), CPU);
+    assert_true(list_it(world, program, allocation, true) >= 0);
+    assert_int_not_equal(world_place(world, allocation).segment, 0);
+    return allocation;
+}
+
+static bool is_in_place(struct world *world, D3DKMT_HANDLE allocation)
+{
+    return world_place(world, allocation).segment != 0;
+}
+
+// One of two may go when just what is reserved is left then; the other, though it is colder, would go below that.
+static void who_is_left_what_he_has_reserved_gives_the_rest(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program gives = program_begin(world, 1, PAGES(12)), asks = program_begin(world, 1, 0);
+    D3DKMT_HANDLE large = create_in_place(world, &gives, 12), small = create_in_place(world, &gives, 10);
+    leave_idle(world, &gives, large);
+    leave_idle(world, &gives, small);
+    (void)create_in_place(world, &asks, 24);
+    (void)create_in_place(world, &asks, 28);
+    assert_true(is_in_place(world, large));
+    assert_false(is_in_place(world, small));
+    world_close(world);
+}
+
+// Above his budget by no more than the smaller one, he gives that; what is left is just what he may keep.
+static void who_is_above_his_budget_keeps_what_it_allows(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program gives = program_begin(world, 1, 0), asks = program_begin(world, 3, 0);
+    D3DKMT_HANDLE small = create_in_place(world, &gives, 10), own = create_in_place(world, &asks, 20),
+                  large = create_in_place(world, &gives, 16);
+    (void)create_in_place(world, &asks, 18);
+    leave_idle(world, &gives, small);
+    leave_idle(world, &gives, large);
+    leave_idle(world, &asks, own);
+    (void)create_in_place(world, &asks, 26);
+    assert_false(is_in_place(world, small));
+    assert_true(is_in_place(world, large));
+    world_close(world);
+}
+
+// Who comes to be above his budget by what he asks for gives like any other who is: here he has what is coldest.
+static void who_asks_for_more_than_his_budget_gives_as_well(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program other = program_begin(world, 1, 0), asks = program_begin(world, 1, 0);
+    D3DKMT_HANDLE theirs[4], own = create_in_place(world, &asks, 20);
+    for (unsigned i = 0; i < 4; i++)
+        theirs[i] = create_in_place(world, &other, 10);
+    leave_idle(world, &asks, own);
+    for (unsigned i = 0; i < 4; i++)
+        leave_idle(world, &other, theirs[i]);
+    (void)create_in_place(world, &asks, 14);
+    assert_false(is_in_place(world, own));
+    for (unsigned i = 0; i < 4; i++)
+        assert_true(is_in_place(world, theirs[i]));
+    world_close(world);
+}
+
+// A budget is of video memory.
+static void what_is_in_the_aperture_is_no_part_of_a_budget_of_video_memory(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    assert_int_equal(ferry_vidmm_set_budget(world->manager, PAGES(20)), FERRY_OK);
+    world_require(world, world_create_in_aperture(world, PAGES(30), CPU));
+    D3DKMT_HANDLE idle = world_create(world, PAGES(5), CPU);
+    world_require(world, idle);
+    assert_int_equal(world_evict(world, idle), FERRY_OK);
+    world_require(world, world_create(world, PAGES(15), CPU));
+    assert_true(is_in_place(world, idle));
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -506,6 +598,10 @@ int main(void)
         cmocka_unit_test(who_comes_to_have_his_reservation_by_anothers_has_it),
         cmocka_unit_test(nothing_is_reserved_of_the_aperture),
         cmocka_unit_test(who_is_above_his_part_of_the_aperture_gives_first),
+        cmocka_unit_test(who_is_left_what_he_has_reserved_gives_the_rest),
+        cmocka_unit_test(who_is_above_his_budget_keeps_what_it_allows),
+        cmocka_unit_test(who_asks_for_more_than_his_budget_gives_as_well),
+        cmocka_unit_test(what_is_in_the_aperture_is_no_part_of_a_budget_of_video_memory),
     };
     return WORLD_RUN(tests);
 }
