@@ -60,6 +60,24 @@ static void R112_not_written_to_of_one_residency_says_nothing_of_the_other(void 
     }
 }
 
+// Nor of what an unbalanced count was taken off for.
+static void R112_not_written_to_says_nothing_of_what_was_taken_off(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE a = world_create(world, PAGES(3), PERMANENT);
+    world_write(world, a, 1);
+    world_require(world, a);
+    world_wait(world, world_gpu_fill(world, a, 0, 4, 0x600D));
+    world_require(world, a);
+    assert_int_equal(ferry_vidmm_take_off(world->manager, world->device, a, 1), FERRY_OK);
+    assert_int_equal(evict_not_written(world, a), FERRY_OK);
+    world_force_out(world, a);
+    assert_int_equal(locked(world, a, D3DDDI_LOCK_READ_ONLY)[0], 0x600D);
+    unlocked(world, a);
+    world_close(world);
+}
+
 static void R111_not_written_to_saves_the_page_out(void **state)
 {
     (void)state;
@@ -320,6 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(R111_R112_not_written_to_speaks_of_its_own_residency_only),
         cmocka_unit_test(R112_not_written_to_of_one_residency_says_nothing_of_the_other),
+        cmocka_unit_test(R112_not_written_to_says_nothing_of_what_was_taken_off),
         cmocka_unit_test(R111_not_written_to_saves_the_page_out),
         cmocka_unit_test(R113_R114_eviction_under_a_lock_keeps_what_the_cpu_writes),
         cmocka_unit_test(R112_eviction_under_a_lock_for_reading_pages_all_out),

@@ -38,6 +38,12 @@ static void a_lowered_budget_takes_from_those_who_are_above_theirs(void **state)
            (unsigned long long)theirs.budget / PAGE_SIZE);
     assert_true(theirs.in_place <= PAGES(24));
     assert_int_equal(mine.in_place, PAGES(16));
+    struct ferry_vidmm_process_statistics of[2];
+    const struct program *both[] = {&protected, &greedy};
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(ferry_vidmm_process_statistics(world->manager, both[i]->process, &of[i]), FERRY_OK);
+    assert_true(of[1].evictions > 0);
+    assert_int_equal(of[0].evictions + of[1].evictions, world_statistics(world).evictions);
     world_close(world);
 }
 

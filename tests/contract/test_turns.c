@@ -440,8 +440,8 @@ static void who_may_be_about_to_submit_is_let_by_once_while_his_turn_lasts(void 
     }
 }
 
-// Of who has nothing but what is pinned there is nothing to be had, whether it works or not: it is another one's job that
-// is waited for, and its own turn goes on.
+// Of who has nothing but what is pinned there is nothing to be had, whether it works or not: it is another one's job
+// that is waited for, and its own turn goes on.
 static void who_has_nothing_but_what_is_pinned_is_in_nobodys_way(void **state)
 {
     (void)state;

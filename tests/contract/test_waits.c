@@ -423,8 +423,8 @@ static void told_as_cut(struct world *world, unsigned node, uint64_t fence)
     sched->interface.DxgkCbNotifyDpc(sched->interface.DeviceHandle);
 }
 
-// What stands behind it in the device's ring runs first, so it cannot go again in its order: it ends, and is not said to
-// have run.
+// What stands behind it in the device's ring runs first, so it cannot go again in its order: it ends, and is not said
+// to have run.
 static void what_is_cut_does_not_go_again_behind_what_the_device_still_has(void **state)
 {
     (void)state;

@@ -292,7 +292,19 @@ struct log {
     uint64_t open_calls;
     uint64_t paging[64]; // Ids of operations that began while the observer was there.
     unsigned paging_begun, paging_ended;
+    unsigned budgets[4]; // told of, by segment
 };
+
+// On whose track it is, and what it is called: an operation or a call or a job has a name, a value or a fence has none.
+static bool is_strange(const struct ferry_event *event)
+{
+    if (event->kind == FERRY_EVENT_READS_OUTSTANDING && event->track != FERRY_TRACK_READ_CHANNEL)
+        return true;
+    if (event->kind == FERRY_EVENT_TABLE_MISSES && event->track != FERRY_TRACK_WALKS)
+        return true;
+    bool named = event->kind <= FERRY_EVENT_JOB_END;
+    return event->segment > 3 || named == (event->name[0] == 0);
+}
 
 static void on_event(void *context, const struct ferry_event *event)
 {
@@ -303,7 +315,10 @@ static void on_event(void *context, const struct ferry_event *event)
         log->strange++;
         return;
     }
+    log->strange += is_strange(event);
     log->kinds[event->kind]++;
+    if (event->kind == FERRY_EVENT_BUDGET)
+        log->budgets[event->segment & 3]++;
     if (event->kind == FERRY_EVENT_CALL_BEGIN)
         log->open_calls++;
     if (event->kind == FERRY_EVENT_CALL_END)
@@ -319,8 +334,15 @@ static void events_tell_the_story(void **state)
     struct bench *b = *state;
     struct log log = {.open_calls = 0};
     struct ferry_allocation *a;
+    struct ferry_process *process;
 
     ok(ferry_adapter_observe(b->adapter, on_event, &log));
+    // Both its own budget and that of the device of no program, of video memory and of the aperture.
+    ok(ferry_process_create(b->adapter, NULL, &process));
+    assert_int_equal(log.budgets[1], 2);
+    assert_int_equal(log.budgets[3], 2);
+    assert_int_equal(log.kinds[FERRY_EVENT_BUDGET], 4);
+    ok(ferry_process_destroy(process));
     a = make(b->device, 100000, VISIBLE);
     write_content(a, 100000, 1);
     must_be_resident(b->device, &a, 1);

@@ -67,6 +67,23 @@ static void nothing_is_chosen_from(struct ferry_device *device, uint64_t address
     assert_true(mapping.bytes == 0 || mapping.address >= OWN_ADDRESSES);
 }
 
+// The last byte that there is may be named, and none behind it.
+static void addresses_end_with_the_space(void **state)
+{
+    (void)state;
+    struct machine m = begin(2 * MIB);
+    const uint64_t end = UINT64_C(1) << 48;
+
+    for (uint32_t bytes = 8; bytes <= 9; bytes++) {
+        int expected = bytes == 8 ? FERRY_OK : FERRY_ERROR_RANGE;
+        assert_int_equal(ferry_queue_fill_va(m.queue, end - 8, bytes, 0, 1), expected);
+        assert_int_equal(ferry_queue_copy_va(m.queue, 4096, end - 8, bytes), expected);
+        assert_int_equal(ferry_queue_copy_va(m.queue, end - 8, 4096, bytes), expected);
+    }
+    assert_int_equal(ferry_queue_fill_va(m.queue, end, 0, 0, 1), FERRY_ERROR_RANGE);
+    ferry_adapter_close(m.adapter);
+}
+
 static void copies_by_address(void **state)
 {
     (void)state;
@@ -536,6 +553,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_by_address),
+        cmocka_unit_test(addresses_end_with_the_space),
         cmocka_unit_test(a_fault_names_the_page_and_stops_that_job_alone),
         cmocka_unit_test(bad_ranges_get_a_name_and_change_nothing),
         cmocka_unit_test(without_memory_for_tables_nothing_is_half_mapped),

@@ -297,6 +297,18 @@ static void patch_refuses_what_it_did_not_build(void **state)
     patch.AllocationListSize = 1; // R15
     assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_INVALID_PARAMETER);
     patch.AllocationListSize = 0;
+    // A packet of one operation does not reach into the next one's.
+    struct ferry_kmd_paging_record second = {.Operation = DXGK_OPERATION_FILL, .Offset = 32, .Bytes = 32};
+    memcpy((uint8_t *)rig->buffer.address + 32, rig->buffer.address, 32);
+    memcpy((uint8_t *)rig->private_data + sizeof second, &second, sizeof second);
+    patch.DmaBufferSubmissionEndOffset = 64;
+    patch.DmaBufferPrivateDataSubmissionEndOffset = 2 * sizeof second;
+    assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_SUCCESS);
+    uint32_t *header = rig->buffer.address, whole = *header;
+    *header = (whole & ~FERRY_PACKET_HEADER_WORDS_MASK) | FERRY_PUT(FERRY_PACKET_HEADER_WORDS, 16u);
+    assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_INVALID_PARAMETER);
+    *header = whole;
+    patch.DmaBufferSubmissionEndOffset = 32;
     patch.DmaBufferPrivateDataSubmissionEndOffset = 8;
     assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_INVALID_PARAMETER);
 }

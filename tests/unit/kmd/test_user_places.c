@@ -140,6 +140,12 @@ static void each_packet_lies_within_what_the_list_names(void **state)
     memset(packet + FERRY_PACKET_FILL_DESTINATION / 4, 0xff, 8);
     patch(rig, &job);
     assert_int_equal(destination_of(packet), SYSTEM);
+    // Nor where what is there begins at 0, and what comes behind the end lies within it.
+    job.list[0].PhysicalAddress.QuadPart = 0;
+    packet[1] = FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, LOCAL);
+    patch(rig, &job);
+    assert_int_equal(destination_of(packet), SYSTEM);
+    job.list[0].PhysicalAddress.QuadPart = WRITTEN;
     // A fence has its address elsewhere, and always 8 bytes.
     for (uint32_t at = WRITTEN + BYTES - 8; at <= WRITTEN + BYTES; at += 8) {
         job.bytes = 0;
@@ -241,6 +247,12 @@ static void a_patch_that_goes_astray_leads_nowhere(void **state)
     assert_int_equal(source_of(copy), LOCAL);
     assert_int_equal(destination_of(copy), SYSTEM);
     assert_int_equal(destination_of(fill), SYSTEM);
+    // It does not go behind the end of the buffer, were it by the last byte of an address.
+    for (uint32_t at = job.bytes - 8; at <= job.bytes; at += 8) {
+        locations[2].PatchOffset = at;
+        assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &job.patch),
+                         at == job.bytes ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS);
+    }
     end(rig, &job);
 }
 

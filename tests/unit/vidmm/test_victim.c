@@ -156,6 +156,27 @@ static void an_absence_is_no_rhythm(void **state)
     assert_ptr_equal(ferry_vm_victim_choose(&victims, now, 1), &uses[1]);
 }
 
+// Overdue by just its distance it has its rhythm still, and one more breaks it. Of whose list is away it does not
+// count.
+static void who_is_overdue_by_more_than_his_distance_is_cold(void **state)
+{
+    (void)state;
+    for (unsigned late = 0; late < 2; late++) {
+        struct ferry_vm_victims victims;
+        struct ferry_vm_use soon = {.serial = 1, .pages = 1, .last = 1000, .period = 50},
+                            far = {.serial = 2, .pages = 1, .last = 1050, .period = 500};
+        uint64_t now = 1100 + late;
+        ferry_vm_victims_init(&victims, false);
+        ferry_vm_victim_add(&victims, &soon);
+        ferry_vm_victim_add(&victims, &far);
+        assert_ptr_equal(ferry_vm_victim_choose(&victims, now, 1), late ? &soon : &far);
+        assert_int_equal(ferry_vm_victim_distance(&victims, &soon, now), late ? UINT64_MAX : 0);
+        assert_int_equal(ferry_vm_victim_distance(&victims, &far, now), 1550 - now);
+        far.away = 1;
+        assert_int_equal(ferry_vm_victim_distance(&victims, &far, now), UINT64_MAX);
+    }
+}
+
 static void of_equally_far_ones_the_smallest_that_suffices(void **state)
 {
     (void)state;
@@ -295,6 +316,7 @@ int main(void)
         cmocka_unit_test(a_scan_does_not_throw_out_what_is_used_in_rounds),
         cmocka_unit_test(a_rhythm_that_ends_goes_cold),
         cmocka_unit_test(an_absence_is_no_rhythm),
+        cmocka_unit_test(who_is_overdue_by_more_than_his_distance_is_cold),
         cmocka_unit_test(of_equally_far_ones_the_smallest_that_suffices),
         cmocka_unit_test(a_filter_by_sort_finds_the_same_ones),
         cmocka_unit_test(those_that_stay_are_not_looked_at_however_many_they_are),
