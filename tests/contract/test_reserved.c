@@ -574,6 +574,25 @@ static void who_asks_for_more_than_his_budget_gives_as_well(void **state)
     world_close(world);
 }
 
+// Whatever the others list that are looked at behind it.
+static void what_is_pinned_leaves_room_for_the_longest_list(void **state)
+{
+    (void)state;
+    static const unsigned lists[][2] = {{56, 2}, {2, 56}};
+    for (unsigned i = 0; i < 2; i++) {
+        struct world *world = program_world();
+        for (unsigned k = 0; k < 2; k++) {
+            struct program other = program_begin(world, 1, 0);
+            (void)create_in_place(world, &other, lists[i][k]);
+        }
+        struct program pins = program_begin(world, 1, 0);
+        program_become(world, &pins);
+        D3DKMT_HANDLE overlay = world_create(world, PAGES(10), CPU | DXGK_ALLOC_FLAG_OVERLAY);
+        assert_int_equal(list_it(world, &pins, overlay, true), FERRY_ERROR_NO_VIDEO_MEMORY);
+        world_close(world);
+    }
+}
+
 // A budget is of video memory.
 static void what_is_in_the_aperture_is_no_part_of_a_budget_of_video_memory(void **state)
 {
@@ -607,6 +626,7 @@ int main(void)
         cmocka_unit_test(who_is_left_what_he_has_reserved_gives_the_rest),
         cmocka_unit_test(who_is_above_his_budget_keeps_what_it_allows),
         cmocka_unit_test(who_asks_for_more_than_his_budget_gives_as_well),
+        cmocka_unit_test(what_is_pinned_leaves_room_for_the_longest_list),
         cmocka_unit_test(what_is_in_the_aperture_is_no_part_of_a_budget_of_video_memory),
     };
     return WORLD_RUN(tests);
