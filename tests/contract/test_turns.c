@@ -473,6 +473,12 @@ static void who_has_nothing_but_what_is_pinned_is_in_nobodys_way(void **state)
         assert_int_equal(node, 1);
         assert_int_equal(number, fence);
         assert_false(device_of(world, &pins)->away);
+        // And who asks keeps what it is behind, however long it waits: that was looked at when it began to.
+        struct ferry_vm_policy *policy = &world->manager->policy;
+        policy->turns_at = UINT64_C(1) << 62;
+        uint64_t had = device_of(world, &asks)->process->gpu_used;
+        assert_int_equal(ferry_vm_take_turn(policy, device_of(world, &asks), NULL, 0, &node, &number), FERRY_PENDING);
+        assert_int_equal(device_of(world, &asks)->process->gpu_used, had);
         ferry_vm_turn_forgo(device_of(world, &asks));
         world->knobs->hold_node = 0;
         world_wait(world, fence);
