@@ -12,14 +12,14 @@
 #include "server/device.h"
 
 #define C_END_SLICE        500u
-#define C_END_BUSY_CYCLES  100000u // Behind the last packet; more than any answer takes.
+#define C_END_BUSY_CYCLES  100000u // Behind the last packet and the last work: the firmware that starts, or waits.
 #define C_END_BYTE_CYCLES  40u
 #define C_END_RESEND_TICKS 300u // Milliseconds.
 
 struct c_end {
     struct server_device device;
     struct ferry_frames frames;
-    uint64_t last; // Cycle of the last packet.
+    uint64_t last; // Cycle of the last packet, or of work that needs none.
     uint32_t fed;  // Bytes that came since the device ran.
     double ticked;
 };
@@ -103,8 +103,10 @@ static void c_end_run(struct c_end *end)
     uint32_t words[sizeof message / 4];
     memcpy(words, &message, sizeof words);
     end->fed = 0;
-    if (c_end_busy(end))
+    if (c_end_busy(end)) {
         server_device_message(&end->device, words, sizeof words / 4);
+        end->last = ferry_sim_busy(end->device.sim) ? ferry_sim_cycles(end->device.sim) : end->last;
+    }
     const uint32_t ticks = (uint32_t)((c_end_now() - end->ticked) * 1000);
     ferry_frames_tick(&end->frames, ticks);
     end->ticked += ticks / 1000.0;

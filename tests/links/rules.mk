@@ -4,6 +4,8 @@
 # The system tests run there too, of which `make test` takes some: the whole set with `make test-links`.
 
 LINK_SAMPLE := failures
+# At a serial port and on USB, where the other end is C (serial_end, usb_end): what takes some seconds there.
+FRAMED_SAMPLE := residency
 
 $(BUILD)/tests/socket: tests/links/test_socket.py tests/links/frames.py $(BUILD)/ferry $(BUILD)/ferry-sim
 	@mkdir -p $(@D)
@@ -45,8 +47,19 @@ $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket): $(BUILD)/tests/system_%_socket:
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec python3 tests/links/on_simulator.py %s "$$@"\n' $< > $@ && chmod +x $@
 
+$(FRAMED_SAMPLE:%=$(BUILD)/tests/system_%_uart): $(BUILD)/tests/system_%_uart: $(BUILD)/system/% $(BUILD)/system/serial_end \
+    tests/links/on_simulator.py
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec python3 tests/links/on_simulator.py --link uart %s "$$@"\n' $< > $@ && chmod +x $@
+
+$(FRAMED_SAMPLE:%=$(BUILD)/tests/system_%_usb): $(BUILD)/tests/system_%_usb: $(BUILD)/system/% $(BUILD)/system/usb_end \
+    $(BUILD)/system/libusb_redir.so tests/links/on_simulator.py
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec python3 tests/links/on_simulator.py --link usb %s "$$@"\n' $< > $@ && chmod +x $@
+
 TEST_PROGRAMS += $(BUILD)/tests/socket $(BUILD)/tests/serial $(BUILD)/tests/usb $(BUILD)/tests/pci_slot \
-    $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket)
+    $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket) $(FRAMED_SAMPLE:%=$(BUILD)/tests/system_%_uart) \
+    $(FRAMED_SAMPLE:%=$(BUILD)/tests/system_%_usb)
 LONG_RANDOM += $(BUILD)/tests/serial $(BUILD)/tests/usb
 
 .PHONY: test-links
