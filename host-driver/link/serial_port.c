@@ -100,7 +100,10 @@ static int fail(int fd, int error)
 
 int ferry_serial_open(const char *path, uint32_t baud)
 {
+    struct termios2 before;
     uint32_t got = 0;
+    // Asked before this is one that has it open.
+    const uint32_t user = ferry_file_user(path);
     const int fd = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         return cannot_open(path);
@@ -109,6 +112,12 @@ int ferry_serial_open(const char *path, uint32_t baud)
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         close(fd);
         return ferry_file_in_use(path, path);
+    }
+    // A terminal program may ask for no lock, and would take bytes that come. Other files have users that mean nothing.
+    if (user != 0 && ioctl(fd, TCGETS2, &before) == 0) {
+        close(fd);
+        ferry_problem_set("%s is in use by process %u", path, user);
+        return FERRY_ERROR_IN_USE;
     }
     if (!make_raw(fd, baud, &got)) {
         ferry_problem_set(errno == ENOTTY ? "%s is no serial port" : "%s cannot be set up as a serial port", path);

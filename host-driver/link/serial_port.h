@@ -19,6 +19,7 @@ extern "C" {
 /// terminal, at `baud` (FERRY_SERIAL_LEAST_BAUD to MOST_BAUD, any number), and keep others away: those that ask for the
 /// port's locks, and, but for root, everybody. What came before is thrown away. Gives a non-blocking, close-on-exec
 /// descriptor, or one of these errors: BACKEND (no such port, no permission, no serial port, not this rate), IN_USE.
+/// IN_USE it is too when a program has the port open that asks for no lock, as far as that may be known.
 int ferry_serial_open(const char *path, uint32_t baud);
 /// Whether that would fail, as far as can be told without touching the port. BACKEND, IN_USE.
 int ferry_serial_look(const char *path);

@@ -88,6 +88,10 @@ def refusals():
         expect("a_port_in_use", 4, ["IN_USE", f"{path} is in use by process {os.getpid()}"], path)
         check(termios.tcgetattr(held) == before, "who_is_refused_changes_nothing")
         os.close(held)
+        held = os.open(path, os.O_RDWR | os.O_NOCTTY)
+        expect("a_port_that_another_has_open_without_a_lock", 4, ["IN_USE", f"{path} is in use by process {os.getpid()}"], path)
+        check(termios.tcgetattr(held) == before, "who_is_refused_without_a_lock_changes_nothing")
+        os.close(held)
         if os.getuid() == 0:
             held = os.open(path, os.O_RDWR | os.O_NOCTTY)
             os.chmod(path, 0o666)
@@ -107,18 +111,22 @@ def peer(answers):
     """A port at which somebody says answers(session) to each question; the path."""
     ours, theirs = pty.openpty()
     tty.setraw(theirs)
+    path = os.ttyname(theirs)
+    os.close(theirs)  # Nobody has it open but who asks.
 
     def serve():
         data, told = b"", 0
-        with contextlib.suppress(OSError):
-            while True:
+        while True:
+            try:
                 data += os.read(ours, 4096)
                 asked = [one for one in frames.hellos(data) if one[2] is None]
                 for one in asked[told:]:
                     os.write(ours, answers(one[1]))
                 told = len(asked)
+            except OSError:
+                time.sleep(0.01)
     threading.Thread(target=serve, daemon=True).start()
-    return os.ttyname(theirs)
+    return path
 
 
 def others():
