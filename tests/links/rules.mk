@@ -5,7 +5,7 @@
 
 LINK_SAMPLE := failures
 # At a serial port and on USB, where the other end is C (serial_end, usb_end): what takes some seconds there.
-FRAMED_SAMPLE := residency
+FRAMED_SAMPLE := residency runs calls call_backs
 
 $(BUILD)/tests/socket: tests/links/test_socket.py tests/links/frames.py $(BUILD)/ferry $(BUILD)/ferry-sim
 	@mkdir -p $(@D)
@@ -63,7 +63,8 @@ TEST_PROGRAMS += $(BUILD)/tests/socket $(BUILD)/tests/serial $(BUILD)/tests/usb 
 LONG_RANDOM += $(BUILD)/tests/serial $(BUILD)/tests/usb
 
 .PHONY: test-links
-test-links: $(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/ferry-sim
-	@for test in $(SYSTEM_TESTS:%=$(BUILD)/system/%); do \
-	    python3 tests/links/on_simulator.py $$test || exit 1; \
-	done
+test-links: $(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/ferry-sim $(BUILD)/system/serial_end $(BUILD)/system/usb_end \
+    $(BUILD)/system/libusb_redir.so
+	@for link in socket uart usb; do for test in $(SYSTEM_TESTS:%=$(BUILD)/system/%); do \
+	    python3 tests/links/on_simulator.py --link $$link $$test || exit 1; \
+	done; done

@@ -56,6 +56,45 @@ static inline bool on_model(void)
     return !strcmp(backend, "model");
 }
 
+// What a device at a serial port or on USB is not there for: nobody plants faults in it or sees its clock, and it is
+// one.
+#define PLANTS_FAULTS "at a serial port and on USB nobody can plant faults in the device"
+#define TWO_DEVICES   "takes two devices, and a serial port and USB have one here"
+#define A_PORTS_FILE  "counts descriptors, and a port is one"
+#define DEVICE_CLOCK  "goes by the device's clock, which nobody can read at a serial port and on USB"
+
+struct left_out {
+    const char *name, *reason;
+};
+
+// Run these cases; at a serial port and on USB without some, which the registry is told of.
+static inline int run_where_possible(const char *group, const struct CMUnitTest *cases, size_t count,
+                                     const struct left_out *left_out, size_t left_out_count)
+{
+    const bool port = !strncmp(backend, "uart:", 5) || !strcmp(backend, "usb") || !strncmp(backend, "usb:", 4);
+    struct CMUnitTest some[32];
+    size_t some_count = 0, found = 0;
+
+    for (size_t i = 0; i < count && count <= sizeof some / sizeof *some; i++) {
+        const char *reason = NULL;
+        for (size_t k = 0; k < left_out_count; k++)
+            reason = strcmp(cases[i].name, left_out[k].name) ? reason : left_out[k].reason;
+        found += reason != NULL;
+        if (port && reason != NULL)
+            printf("left out: %s: %s\n", cases[i].name, reason);
+        else
+            some[some_count++] = cases[i];
+    }
+    fflush(stdout);
+    if (found != left_out_count || count > sizeof some / sizeof *some) {
+        fprintf(stderr, "%s: a case that is to be left out is none, or there are too many\n", group);
+        return 1;
+    }
+    return some_count ? _cmocka_run_group_tests(group, some, some_count, NULL, NULL) : 0;
+}
+#define RUN_WHERE_POSSIBLE(cases, left_out)                                                                            \
+    run_where_possible(#cases, cases, sizeof(cases) / sizeof *(cases), left_out, sizeof(left_out) / sizeof *(left_out))
+
 // How often something random is done: `many` in the long form, with which `make soak-seeds` runs all programs.
 static inline unsigned rounds(unsigned few, unsigned many)
 {
