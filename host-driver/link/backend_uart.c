@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Back end `uart`: a device at a serial port of this machine, uart:PORT or uart:PORT@BAUD.
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "link/fd_channel.h"
 #include "link/link.h"
@@ -42,7 +44,8 @@ static int open_uart(const struct ferry_link_config *config, struct ferry_link *
                           FERRY_SERIAL_LEAST_BAUD, FERRY_SERIAL_MOST_BAUD);
         return FERRY_ERROR_BACKEND;
     }
-    const int fd = ferry_serial_open(path, baud);
+    struct ferry_serial_settings before;
+    const int fd = ferry_serial_open(path, baud, &before);
     if (fd < 0) {
         return fd;
     }
@@ -55,8 +58,17 @@ static int open_uart(const struct ferry_link_config *config, struct ferry_link *
         .closed = "the port is gone: unplugged, or its other end closed",
         .silent = silent,
     };
-    const int error = ferry_fd_channel(fd, false, &channel);
-    return error != FERRY_OK ? error : ferry_framed_open(&channel, config, link);
+    // The link closes its own when nobody answers, and the settings are still to be put back.
+    const int spare = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    int error = ferry_fd_channel(fd, false, &channel);
+    error = error != FERRY_OK ? error : ferry_framed_open(&channel, config, link);
+    if (spare >= 0) {
+        if (error != FERRY_OK) {
+            ferry_serial_put_back(spare, &before);
+        }
+        close(spare);
+    }
+    return error;
 }
 
 static void list_uart(ferry_candidate_callback *callback, void *context)

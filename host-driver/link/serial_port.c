@@ -92,15 +92,24 @@ static void ask_for_short_ways(int fd)
     }
 }
 
-static int fail(int fd, int error)
+void ferry_serial_put_back(int fd, const struct ferry_serial_settings *before)
 {
-    close(fd);
-    return error;
+    // What was said at our rate is not to go out at the old one, and others may open the port again.
+    (void)ioctl(fd, TCFLSH, TCIOFLUSH);
+    (void)ioctl(fd, TIOCNXCL);
+    (void)ioctl(fd, TCSETS2, before->words);
 }
 
-int ferry_serial_open(const char *path, uint32_t baud)
+static int fail(int fd, const struct ferry_serial_settings *before)
 {
-    struct termios2 before;
+    ferry_serial_put_back(fd, before);
+    close(fd);
+    return FERRY_ERROR_BACKEND;
+}
+
+int ferry_serial_open(const char *path, uint32_t baud, struct ferry_serial_settings *before)
+{
+    _Static_assert(sizeof(struct termios2) <= sizeof(before->words), "room for the kernel's settings");
     uint32_t got = 0;
     // Asked before this is one that has it open.
     const uint32_t user = ferry_file_user(path);
@@ -114,24 +123,30 @@ int ferry_serial_open(const char *path, uint32_t baud)
         return ferry_file_in_use(path, path);
     }
     // A terminal program may ask for no lock, and would take bytes that come. Other files have users that mean nothing.
-    if (user != 0 && ioctl(fd, TCGETS2, &before) == 0) {
+    const bool is_port = ioctl(fd, TCGETS2, before->words) == 0;
+    if (user != 0 && is_port) {
         close(fd);
         ferry_problem_set("%s is in use by process %u", path, user);
         return FERRY_ERROR_IN_USE;
     }
-    if (!make_raw(fd, baud, &got)) {
+    if (!is_port) {
         ferry_problem_set(errno == ENOTTY ? "%s is no serial port" : "%s cannot be set up as a serial port", path);
-        return fail(fd, FERRY_ERROR_BACKEND);
+        close(fd);
+        return FERRY_ERROR_BACKEND;
+    }
+    if (!make_raw(fd, baud, &got)) {
+        ferry_problem_set("%s cannot be set up as a serial port", path);
+        return fail(fd, before);
     }
     // Receivers of bytes bear 3 %, as one stop bit has it.
     if ((uint64_t)got * 100 < (uint64_t)baud * 97 || (uint64_t)got * 100 > (uint64_t)baud * 103) {
         ferry_problem_set("%s does %u baud, not %u: name a rate that both it and the device have, as in uart:%s@%u",
                           path, got, baud, path, got);
-        return fail(fd, FERRY_ERROR_BACKEND);
+        return fail(fd, before);
     }
     if (ioctl(fd, TIOCEXCL) != 0) {
         ferry_problem_set("%s cannot be had alone: %s", path, strerror(errno));
-        return fail(fd, FERRY_ERROR_BACKEND);
+        return fail(fd, before);
     }
     ask_for_short_ways(fd);
     (void)ioctl(fd, TCFLSH, TCIOFLUSH);

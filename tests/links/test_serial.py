@@ -107,12 +107,16 @@ def refusals():
             expect("no_permission_at_all", 2, ["BACKEND", "you may not open it", "udev rule"], path, NOBODY)
 
 
+settings = {}  # Of ports with a peer, by their paths: our end, and what the port was set to.
+
+
 def peer(answers):
     """A port at which somebody says answers(session) to each question; the path."""
     ours, theirs = pty.openpty()
     tty.setraw(theirs)
     path = os.ttyname(theirs)
     os.close(theirs)  # Nobody has it open but who asks.
+    settings[path] = ours, termios.tcgetattr(ours)
 
     def serve():
         data, told = b"", 0
@@ -159,6 +163,9 @@ def others():
         _, said = process.communicate(timeout=300)
         refused(name, subprocess.CompletedProcess([], process.returncode, "", said), code, words)
     clock.join()
+    # The last of them is still at it.
+    changed = [path for path, (ours, before) in list(settings.items())[:-1] if termios.tcgetattr(ours) != before]
+    check(not changed, "who_finds_no_device_puts_the_settings_back", changed)
     check(alive == [True], "nor_is_it_dead_so_soon", quiet.poll())
     quiet.kill()
     quiet.communicate()
