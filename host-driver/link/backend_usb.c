@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "link/link.h"
-#include "link/problem.h"
 #include "link/usb_channel.h"
 #include "link/usb_find.h"
 #include "link/usb_library.h"
@@ -15,15 +14,11 @@ static int open_usb(const struct ferry_link_config *config, struct ferry_link **
     libusb_context *usb;
     libusb_device_handle *handle;
     char where[FERRY_USB_WHERE];
-    if (ferry_usb_library() == NULL) {
-        return FERRY_ERROR_BACKEND;
+    int error = ferry_usb_start(&usb);
+    if (error != FERRY_OK) {
+        return error;
     }
-    const int failure = ferry_usb_library()->init(&usb);
-    if (failure != 0) {
-        ferry_problem_set("libusb does not start: %s", ferry_usb_library()->strerror(failure));
-        return FERRY_ERROR_BACKEND;
-    }
-    int error = ferry_usb_open(usb, config->address, &handle, where);
+    error = ferry_usb_open(usb, config->address, &handle, where);
     if (error != FERRY_OK) {
         ferry_usb_library()->exit(usb);
         return error;

@@ -158,6 +158,19 @@ static int not_one(const struct found *found, unsigned count, const char *addres
     return FERRY_ERROR_BACKEND;
 }
 
+int ferry_usb_start(libusb_context **usb)
+{
+    if (ferry_usb_library() == NULL) {
+        return FERRY_ERROR_BACKEND;
+    }
+    const int failure = ferry_usb_library()->init(usb);
+    if (failure != 0) {
+        ferry_problem_set("libusb does not start: %s", ferry_usb_library()->strerror(failure));
+        return FERRY_ERROR_BACKEND;
+    }
+    return FERRY_OK;
+}
+
 int ferry_usb_open(libusb_context *usb, const char *address, libusb_device_handle **handle, char where[FERRY_USB_WHERE])
 {
     libusb_device **all;
@@ -204,7 +217,13 @@ void ferry_usb_list(ferry_candidate_callback *callback, void *context)
     libusb_context *usb;
     libusb_device **all;
     struct found found;
-    if (ferry_usb_library() == NULL || ferry_usb_library()->init(&usb) != 0) {
+    // What cannot be looked at is not empty.
+    ferry_problem_clear();
+    const int error = ferry_usb_start(&usb);
+    if (error != FERRY_OK) {
+        struct ferry_candidate candidate = {.backend = "usb", .what = "USB"};
+        ferry_candidate_judge(&candidate, error, FERRY_REACH_READY);
+        callback(context, &candidate);
         return;
     }
     const ssize_t there = ferry_usb_library()->get_device_list(usb, &all);

@@ -114,10 +114,12 @@ static void tell(struct rows *rows, bool probe)
 {
     int width = 0;
     size_t elsewhere = 0;
+    bool usb = true; // Was looked at.
     for (size_t i = 0; i < rows->count; i++) {
         const int length = (int)strlen(rows->row[i].candidate.backend);
         width = length > width ? length : width;
         elsewhere += is_elsewhere(&rows->row[i]);
+        usb = usb && strcmp(rows->row[i].candidate.backend, "usb") != 0;
     }
     for (size_t i = 0; i < rows->count; i++) {
         struct row *row = &rows->row[i];
@@ -127,10 +129,10 @@ static void tell(struct rows *rows, bool probe)
         fflush(stdout); // A port where nothing answers takes ten seconds.
     }
     if (elsewhere == 0)
-        ferry_print_line(
-            stdout,
-            "No device in a PCI slot, none on USB, no USB serial port, no ferry-sim: plug a board in and load its "
-            "bitstream (`make -C boards/ulx3s flash`), or start `ferry-sim --listen unix:/tmp/ferry`.");
+        ferry_print_line(stdout,
+                         "No device in a PCI slot, %sno USB serial port, no ferry-sim: plug a board in and load its "
+                         "bitstream (`make -C boards/ulx3s flash`), or start `ferry-sim --listen unix:/tmp/ferry`.",
+                         usb ? "none on USB, " : "");
 }
 
 int ferry_list(bool probe, const char *json)

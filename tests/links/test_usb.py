@@ -85,7 +85,11 @@ def who_is_there():
         subprocess.run(["gcc", "-shared", "-fPIC", "-Wl,-soname,libusb-1.0.so.0", "-x", "c", "/dev/null", "-o", empty], check=True)
         expect("no_libusb_with_these_calls", 2, ["BACKEND", "there is no libusb-1.0.so.0 that is new enough", "apt install"],
                LD_PRELOAD=str(empty))
-        check(run("list", LD_PRELOAD=str(empty)).returncode == 0, "a_list_without_it")
+        done = run("list", LD_PRELOAD=str(empty))
+        rows = [line for line in done.stdout.splitlines() if line.split()[0] == "usb"]
+        check(done.returncode == 0 and len(rows) == 1 and rows[0].split()[1] == "blocked"
+              and "there is no libusb-1.0.so.0 that is new enough" in rows[0] and "none on USB" not in done.stdout, "a_list_without_it",
+              done.stdout + done.stderr)
     with device("build/system/usb_end", f"unix:{PORT}", "1", "Somebody"):
         expect("another_makers_device_is_none", 2, ["BACKEND", "no device 1209:0001 of Pageferry is on USB"])
 
