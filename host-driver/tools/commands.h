@@ -12,8 +12,12 @@ int ferry_list(bool probe, const char *json);
 /// Print what the back end says about itself; warn when the device says that it is for another board than `board` (NULL
 /// = any will do).
 int ferry_info(const char *backend, const char *board);
-/// Try the whole path in a few seconds, with allocations of so many pages; each check is printed. `board` as above.
-int ferry_selftest(const char *backend, const char *board, uint64_t pages);
+struct ferry_selftest_options {
+    const char *backend, *board;           // As above.
+    uint64_t pages, model, paging, tables; // Of each allocation; the others as in struct ferry_adapter_options.
+};
+/// Try the whole path in a few seconds; each check is printed.
+int ferry_selftest(const struct ferry_selftest_options *options);
 struct ferry_adapter_info;
 /// That warning, and nothing else.
 void ferry_warn_of_board(const struct ferry_adapter_info *info, const char *board);

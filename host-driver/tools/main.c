@@ -46,7 +46,8 @@ static const char replay_help[] =
     "  --frames N         stop after N frames of each trace\n"
     "  --backend NAME     sim (Verilated RTL, the default), model (C reference model), socket:ADDRESS (a ferry-sim\n"
     "                     elsewhere: unix:PATH or HOST:PORT; its timing is its own affair), uart:PORT[@BAUD] (a\n"
-    "                     serial port) or pci[:0000:01:00.0] (a PCI function of this machine)\n"
+    "                     serial port), usb[:BUS-PORT] (the device on USB; a serial number will do, too) or\n"
+    "                     pci[:0000:01:00.0] (a PCI function of this machine)\n"
     "  --model N          driver model: 2 (GPU virtual addresses, the default where the device has page tables) or 1\n"
     "                     (physical addresses)\n"
     "  --paging HOW       physical (content is moved from place to place) or virtual (through addresses of the paging\n"
@@ -143,9 +144,9 @@ static const char list_help[] =
     "A line for each back end that could be opened on this machine, and for each that is there and cannot: what to "
     "give\n"
     "to --backend; whether it is ready, unknown (a serial port, at which anything may be), in use or blocked; what it\n"
-    "is, and what to do about it. Looks for what is simulated in the tool, ferry-sim processes, serial ports of USB "
-    "and\n"
-    "PCI functions. Opens none of them. Exits with 0 when there is none, too.\n"
+    "is, and what to do about it. Looks for what is simulated in the tool, ferry-sim processes, serial ports, devices "
+    "on\n"
+    "USB and PCI functions. Opens none of them. Exits with 0 when there is none, too.\n"
     "\n"
     "  --probe            open each that is ready or unknown, as `ferry info` does: bytes are sent to every serial\n"
     "                     port, whatever is at it, and one at which nothing answers takes ten seconds\n"
@@ -154,26 +155,27 @@ static const char list_help[] =
 static const char info_help[] =
     "usage: ferry info [--backend NAME] [--board NAME]\n"
     "\n"
-    "Opens the back end (sim, model, socket:ADDRESS, uart:PORT[@BAUD] or pci[:ADDRESS]), starts the firmware and\n"
-    "prints what they say, and what link it is. Warns when the device says that it is for another board than "
-    "--board.\n";
+    "Opens the back end (sim, model, socket:ADDRESS, uart:PORT[@BAUD], usb[:ADDRESS] or pci[:ADDRESS]), starts the\n"
+    "firmware and prints what they say, and what link it is. Warns when the device says that it is for another board\n"
+    "than --board.\n";
 
 static const char selftest_help[] =
-    "usage: ferry selftest [--backend NAME] [--board NAME] [--pages N]\n"
+    "usage: ferry selftest [--backend NAME] [--board NAME] [--pages N] [--model N] [--paging HOW] [--tables WHERE]\n"
     "\n"
-    "Pages, copies, fills, resets and compares on the back end (sim, model, socket:ADDRESS, uart:PORT or\n"
-    "pci[:ADDRESS]) with little video memory; prints each check and exits with 1 when one fails.\n"
+    "Pages, copies, fills, resets and compares on the back end (sim, model, socket:ADDRESS, uart:PORT[@BAUD],\n"
+    "usb[:ADDRESS] or pci[:ADDRESS]) with little video memory; prints each check and exits with 1 when one fails.\n"
     "Its eight allocations have 25 pages each, or --pages (2 to 1000): a slow line has less to carry then.\n"
+    "In driver model 2 where the device has page tables, or --model (1 or 2); --paging and --tables are those of\n"
+    "`ferry replay`.\n"
     "Warns when the device says that it is for another board than --board.\n";
 
 static const char fault_help[] =
     "usage: ferry fault [--backend NAME] [--tables WHERE]\n"
     "\n"
     "Has jobs reach GPU virtual addresses that they may not, on the back end (sim, model, socket:ADDRESS,\n"
-    "uart:PORT or pci[:ADDRESS]) in driver model 2, and prints of each fault what its record says and the walk of the\n"
-    "page tables, level by level; these are in video memory (video) or in system memory (system). Exits with 1 when "
-    "the\n"
-    "device's record names another entry than the tables have.\n";
+    "uart:PORT[@BAUD], usb[:ADDRESS] or pci[:ADDRESS]) in driver model 2, and prints of each fault what its record\n"
+    "says and the walk of the page tables, level by level; these are in video memory (video) or in system memory\n"
+    "(system). Exits with 1 when the device's record names another entry than the tables have.\n";
 
 enum kind { TEXT, NUMBER, SIZE, FLAG, PAGING, TABLES };
 struct option {
@@ -418,12 +420,18 @@ static int info(int count, char **arguments)
 
 static int selftest(int count, char **arguments)
 {
-    const char *backend = NULL, *board = NULL;
-    uint64_t pages = 25;
+    struct ferry_selftest_options options = {.pages = 25};
     const struct option table[] = {
-        {"backend", TEXT, &backend, 0, 0}, {"board", TEXT, &board, 0, 0}, {"pages", NUMBER, &pages, 2, 1000}, {0}};
+        {"backend", TEXT, &options.backend, 0, 0},
+        {"board", TEXT, &options.board, 0, 0},
+        {"pages", NUMBER, &options.pages, 2, 1000},
+        {"model", NUMBER, &options.model, 1, 2},
+        {"paging", PAGING, &options.paging, 0, 0},
+        {"tables", TABLES, &options.tables, 0, 0},
+        {0},
+    };
     int status = read_options(count, arguments, table, NULL);
-    return status == FERRY_EXIT_OK ? ferry_selftest(backend, board, pages) : status;
+    return status == FERRY_EXIT_OK ? ferry_selftest(&options) : status;
 }
 
 static int list(int count, char **arguments)

@@ -91,10 +91,14 @@ static bool run_job(struct state *state, unsigned first, unsigned second, bool c
     return call(state, ferry_evict(state->device, &residency), "evict") && good;
 }
 
-static void check_open(struct state *state, const char *backend, const char *board)
+static void check_open(struct state *state, const struct ferry_selftest_options *wanted)
 {
-    struct ferry_adapter_options options = {
-        .size = sizeof options, .backend = backend, .video_memory_bytes = state->video};
+    struct ferry_adapter_options options = {.size = sizeof options,
+                                            .backend = wanted->backend,
+                                            .video_memory_bytes = state->video,
+                                            .model = (uint32_t)wanted->model,
+                                            .paging = (uint32_t)wanted->paging,
+                                            .tables = (uint32_t)wanted->tables};
     struct ferry_adapter_info info = {.size = sizeof info};
     int error = ferry_adapter_open(&options, &state->adapter);
     if (error < 0)
@@ -103,12 +107,12 @@ static void check_open(struct state *state, const char *backend, const char *boa
         !call(state, ferry_device_create(state->adapter, &state->device), "create a device") ||
         !call(state, ferry_queue_create(state->device, &state->queue), "create a queue"))
         return;
-    ferry_warn_of_board(&info, board);
+    ferry_warn_of_board(&info, wanted->board);
     state->before.size = sizeof state->before;
     ferry_adapter_statistics(state->adapter, &state->before);
     check(state, info.video_memory_bytes == state->video && info.contract_version != 0,
-          "back end %s answers: contract %u.%u, firmware 0x%x runs", info.backend, info.contract_version >> 16,
-          info.contract_version & 0xffff, info.firmware_version);
+          "back end %s answers: contract %u.%u, firmware 0x%x runs, driver model %u", info.backend,
+          info.contract_version >> 16, info.contract_version & 0xffff, info.firmware_version, info.model);
 }
 
 static void check_initial_content(struct state *state)
@@ -212,13 +216,14 @@ static void check_clean(struct state *state)
           after.faults - state->before.faults, after.unmapped_accesses, after.dummy_page_writes);
 }
 
-int ferry_selftest(const char *backend, const char *board, uint64_t pages)
+int ferry_selftest(const struct ferry_selftest_options *options)
 {
+    const uint64_t pages = options->pages;
     // Room for five of the eight and an eighth of one.
     struct state state = {.bytes = (pages - 1) * PAGE + 40, .video = (5 * pages + pages / 8) * PAGE};
     static void (*const checks[])(struct state *) = {
         check_initial_content, check_content_survives, check_copy_and_fill, check_refusals, check_reset, check_clean};
-    check_open(&state, backend, board);
+    check_open(&state, options);
     for (size_t i = 0; i < sizeof checks / sizeof *checks && state.queue && !state.failed; i++)
         checks[i](&state);
     ferry_adapter_close(state.adapter);

@@ -79,7 +79,10 @@ int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry
     const char *backend = options->backend ? options->backend : "sim";
     if (strcmp(backend, "model") != 0 && strcmp(backend, "sim") != 0 && strcmp(backend, "uart:/dev/ttyUSB0") != 0)
         return FERRY_ERROR_BACKEND;
+    if (options->model == 1 && (options->paging != FERRY_PAGING_PHYSICAL || options->tables != FERRY_TABLES_VIDEO))
+        return FERRY_ERROR_ARGUMENT;
     struct ferry_adapter *made = calloc(1, sizeof *made);
+    made->model = options->model ? options->model : 1;
     made->video_bytes = options->video_memory_bytes ? options->video_memory_bytes : LOCAL_BYTES;
     if (made->video_bytes > LOCAL_BYTES)
         made->video_bytes = LOCAL_BYTES;
@@ -130,7 +133,7 @@ int ferry_adapter_query(struct ferry_adapter *adapter, struct ferry_adapter_info
                                         .local_bytes = LOCAL_BYTES,
                                         .video_memory_bytes = adapter->video_bytes,
                                         .aperture_bytes = LOCAL_BYTES,
-                                        .model = 1};
+                                        .model = adapter->model};
     return FERRY_OK;
 }
 

@@ -59,6 +59,7 @@ struct ferry_adapter {
     struct ferry_flip flip;
     bool flipped;
     uint8_t *memory;
+    uint32_t model;
     uint64_t video_bytes, next_id, clock, fence, call;
     ferry_event_callback *observer;
     void *context;

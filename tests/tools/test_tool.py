@@ -92,6 +92,13 @@ def command_line():
     check(all(word in done.stdout for word in ("--vram", "--frames", "--backend", "--json", "--timeline", "--svg", "--seed",
                                                 "--verify", "--inject")),
           "help_names_every_option")
+    backends = set(re.findall(r"&ferry_backend_(\w+)", Path("host-driver/link/backends.c").read_text()))
+    for where, text in [(command, run(command, "--help").stdout) for command in ("replay", "info", "selftest", "fault")] + [
+            ("header", re.search(r"\*backend;.*?uint64_t", Path("host-driver/include/ferry/ferry.h").read_text(), re.S)[0])]:
+        missing = {name for name in backends if not re.search(rf"\b{name}\b", text)}
+        check(len(backends) == 6 and not missing, f"every_back_end_is_named_{where}", missing)
+    for where, text in (("help", run("list", "--help").stdout), ("page", Path("docs/man/ferry.1").read_text())):
+        check("devices on USB" in " ".join(text.split()), f"list_looks_for_devices_on_usb_{where}", text)
     expect("no_command", 2, "no command given")
     expect("unknown_command", 2, "no command 'fly'", "fly")
     expect("no_trace", 2, "needs a trace file", "replay")
@@ -129,6 +136,15 @@ def command_line():
     done = run("selftest", "--pages", "2")
     check(done.returncode == 0 and "32 KiB paged through 40 KiB" in done.stdout and done.stdout.endswith("8 passed, 0 failed\n"),
           "selftest_of_two_pages", done.stdout)
+    for model in (1, 2):
+        done = run("selftest", "--model", model)
+        check(done.returncode == 0 and f"runs, driver model {model}\n" in done.stdout, f"selftest_of_driver_model_{model}", done.stdout)
+    for option, value in (("--paging", "virtual"), ("--tables", "system")):
+        done = run("selftest", "--model", "1", option, value)
+        check(done.returncode == 1 and "open the adapter: ARGUMENT" in done.stdout, f"selftest_passes_on_{option[2:]}", done.stdout)
+        done = run("selftest", "--model", "2", option, value)
+        check(done.returncode == 0 and done.stdout.endswith("8 passed, 0 failed\n"), f"selftest_with_{option[2:]}", done.stdout)
+    expect("selftest_of_no_driver_model", 2, "--model: 3 is not from 1 to 2", "selftest", "--model", "3")
     expect("selftest_of_one_page", 2, "--pages: 1 is not from 2 to 1000", "selftest", "--pages", "1")
     done = run("selftest", "--pages", "2", fake="page-out:3")
     check(done.returncode == 1 and "FAIL" in done.stdout, "selftest_of_two_pages_sees_a_wrong_byte", done.stdout)

@@ -59,7 +59,8 @@ struct ferry_queue;
 
 struct ferry_adapter_options {
     size_t size;
-    const char *backend;           // "sim" (NULL means it), "model", "socket:ADDRESS", "uart:PORT" or "pci[:ADDRESS]".
+    const char *backend;           // "sim" (NULL means it), "model", "socket:ADDRESS", "uart:PORT[@BAUD]",
+                                   // "usb[:ADDRESS]" or "pci[:ADDRESS]".
     uint64_t video_memory_bytes;   // What the manager may use; 0 = all the device has. Multiple of 4096.
     uint64_t aperture_bytes;       // What of the aperture segment the manager may use; 0 = all.
     uint32_t paging_buffer_bytes;  // DMA buffer for paging, 64 and more; 0 = what the miniport asks for. For tests.
