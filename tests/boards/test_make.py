@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What people type in a board's folder, and what is said when it cannot be: no board, no such chip, a clock that is too slow,
-a generator that writes other registers."""
+"""What people type in a board's folder, and what is said when it cannot be: no board, no such chip, a clock that is too
+slow, a generator that writes other registers, ids that are not the contract's."""
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -35,9 +36,26 @@ def figures(folder, *clocks):
                           capture_output=True, text=True, check=False)
 
 
+def ids():
+    """What Vivado is told of the card is what the contract says of it: as a driver finds it, and as the netlist says."""
+    contract = {name: int(value) for name, value in
+                re.findall(r"#define FERRY_(\w+)_RESET (\d+)", Path("build/generated/ferry_contract.h").read_text())}
+    core = dict(re.findall(r"CONFIG\.(\w+) ([0-9A-F]+)\b", Path("boards/acorn/core.tcl").read_text()))
+    for name, core_name, number in (("vendor", "Vendor_ID", contract["CONFIG_SPACE_ID_VENDOR"]),
+                                    ("device", "Device_ID", contract["CONFIG_SPACE_ID_DEVICE"]),
+                                    ("revision", "Revision_ID", contract["BAR0_CONTRACT_VERSION_MAJOR"]),
+                                    ("subsystem_vendor", "Subsystem_Vendor_ID", contract["CONFIG_SPACE_SUBSYSTEM_VENDOR"]),
+                                    ("subsystem", "Subsystem_ID", contract["CONFIG_SPACE_SUBSYSTEM_DEVICE"])):
+        check(int(core[core_name], 16) == number, f"the_core_has_the_contract_s_{name}", f"{core[core_name]}, not {number:X}")
+    code = contract["CONFIG_SPACE_CLASS_CLASS_CODE"]
+    check([int(core[f"Class_Code_{part}"], 16) for part in ("Base", "Sub", "Interface")] == [code >> 16, code >> 8 & 255, code & 255],
+          "the_core_has_the_contract_s_class", f"{core}, not {code:06x}")
+
+
 def main():
     code, lines = make("test", "PORT=/dev/ttyNONE")
     check(code != 0 and lines[0].startswith("no board at /dev/ttyNONE: plug it in") and len(lines) == 2, "no_board", lines)
+    ids()
     code, lines = make("FPGA=12g", "bitstream")
     check(code != 0 and "FPGA is 25f or 85f, not '12g'" in lines[0], "no_such_chip", lines)
     code, lines = make("TRANSPORT=pci", "bitstream")
