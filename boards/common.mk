@@ -6,7 +6,8 @@
 #   PINS      constraint file
 #   CLOCK MHZ net of the device's clock, and what it must reach; CLOCKS says the same of other clocks: net and MHz, and again
 #   LOADER    openFPGALoader's name for the board
-#   PORT BAUD where its serial port appears, and the rate; or BACKEND, what its host types behind --backend
+#   PORTS BAUD  what its serial port's name is but for a number (PORT is number 0), and the rate; or BACKEND, what its host types
+#             behind --backend
 #   PACK      options of ecppack
 #   TRANSPORT "serial", unless TOP has a parameter of that name that says otherwise
 #   OPTIONS   TOP's parameters that this one sets otherwise, as `-set TILING 0`
@@ -31,6 +32,7 @@ RTL := $(sort $(wildcard $(ROOMS:%=$(ROOT)/rtl/%/*.v)))
 CORE = $$($(ROOT)/build/venv/bin/python -c "import pythondata_cpu_vexriscv as p; print(p.data_location)")/VexRiscv_Min.v
 FIRMWARE := $(ROOT)/build/firmware/firmware.hex
 USB_CORE := $(if $(filter usb,$(TRANSPORT)),$(ROOT)/build/usb/ferry_usb_core.v)
+PORT ?= $(PORTS)0
 BACKEND ?= uart:$(PORT)@$(BAUD)
 
 .PHONY: help bitstream memory netlist flash test device clean
@@ -80,14 +82,22 @@ $(OUT)/$(NAME).bit: $(OUT)/placed.config $(ROOT)/boards/figures.py
 bitstream: $(OUT)/$(NAME).bit
 	@echo "$(OUT)/$(NAME).bit"
 
+# Looked for before what takes an hour.
+ifneq ($(filter flash,$(MAKECMDGOALS)),)
+ifeq ($(shell command -v $(FLASHER) 2> /dev/null),)
+$(error there is no $(FLASHER): sudo apt-get install openfpgaloader)
+endif
+endif
 flash: $(OUT)/$(NAME).bit
-	@command -v $(FLASHER) > /dev/null || { echo "there is no $(FLASHER): apt install openfpgaloader"; exit 1; }
-	@$(FLASHER) -b $(LOADER) -f $<
+	@$(FLASHER) -b $(LOADER) -f $< || { echo "$(FLASHER) could not flash $<: is the board plugged in, and may you open it? \
+	sudo $(FLASHER) -b $(LOADER) -f $< does without a udev rule"; exit 1; }
 
+# On USB there is no file to look for: the tool's word on what is not there is enough, and one line.
 test:
-	@$(if $(filter usb,$(TRANSPORT)),:,test -e $(PORT)) || \
-	    { echo "no board at $(PORT): plug it in, or say where it is: make test PORT=/dev/ttyUSB1"; exit 1; }
+	@$(if $(filter usb,$(TRANSPORT)),:,test -e $(PORT)) || { echo "no board at $(PORT): plug it in, or say where it is: \
+	make test PORT=$(PORTS)1; ferry list shows the ports"; exit 1; }
 	@test -x $(FERRY) || $(MAKE) --no-print-directory -C $(ROOT) build/ferry
+	@$(if $(filter usb,$(TRANSPORT)),$(FERRY) info --backend $(BACKEND) > /dev/null)
 	@$(FERRY) selftest --backend $(BACKEND) --board $(NAME)
 
 clean:

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What people type in a board's folder, and what is said when it cannot be: no board, no such chip, a clock that is too
+"""What people type in a board's folder, and what is said when it cannot be: no board, no such chip, no flasher, a clock that is too
 slow, a generator that writes other registers, ids that are not the contract's."""
 import json
+import os
 import re
 import subprocess
 import sys
@@ -21,9 +22,9 @@ def check(good, name, detail=""):
     print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}\n    {detail}", flush=True)
 
 
-def make(*arguments, board="ulx3s"):
+def make(*arguments, board="ulx3s", **environment):
     done = subprocess.run(["env", "MAKEFLAGS=", "make", "-s", "--no-print-directory", "-C", f"boards/{board}", *arguments],
-                          capture_output=True, text=True, check=False)
+                          capture_output=True, text=True, check=False, env=os.environ | environment)
     return done.returncode, (done.stdout + done.stderr).splitlines()
 
 
@@ -34,6 +35,54 @@ def figures(folder, *clocks):
     path.write_text(json.dumps(report))
     return subprocess.run([sys.executable, "boards/figures.py", path, *clocks],
                           capture_output=True, text=True, check=False)
+
+
+def one_line(lines):
+    """Of ours; the other one is make's own."""
+    return len(lines) == 2 and lines[1].startswith("make: ***")
+
+
+def stand_in(path, text):
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def no_board(folder):
+    code, lines = make("test", "PORT=/dev/ttyNONE")
+    check(code != 0 and lines[0] == "no board at /dev/ttyNONE: plug it in, or say where it is: make test PORT=/dev/ttyUSB1; ferry list "
+          "shows the ports" and one_line(lines), "no_board", lines)
+    code, lines = make("test", "PORT=/dev/ttyNONE", board="colorlight-i5")
+    check(code != 0 and "make test PORT=/dev/ttyACM1;" in lines[0] and one_line(lines), "no_board_at_a_port_of_the_other_kind", lines)
+    # The tool as it is where there is no device, and where it finds one that fails.
+    says = 'case $1 in info) echo "ferry: cannot open $3: BACKEND: nothing is there; plug it in" >&2; exit 2;; esac; echo tried'
+    for name, board, words in (("card", "acorn", ()), ("board_on_usb", "ulx3s", ("TRANSPORT=usb",))):
+        code, lines = make("test", *words, f"FERRY={stand_in(Path(folder, 'ferry'), says)}", board=board)
+        check(code != 0 and lines[0].endswith("BACKEND: nothing is there; plug it in") and one_line(lines), f"no_{name}", lines)
+        code, lines = make("test", *words, f"FERRY={stand_in(Path(folder, 'ferry'), 'echo $1 $2 $3')}", board=board)
+        backend = "usb" if words else "pci"
+        check(code == 0 and lines == [f"selftest --backend {backend}"], f"a_{name}_is_tested", lines)
+
+
+def flash(folder):
+    made = {"ulx3s": "../../build/boards/ulx3s-85f/ulx3s-85f.bit", "acorn": "../../build/boards/acorn/acorn.bit"}
+    called = Path(folder, "called")
+    for board, loader in (("ulx3s", "ulx3s"), ("acorn", "acornCle215")):
+        # Before an hour of synthesis and placing, of which nothing is to be begun.
+        code, lines = make("flash", "FLASHER=no-such-flasher", "YOSYS=false", "NEXTPNR=false", "VIVADO=false", board=board)
+        check(code != 0 and len(lines) == 1 and "there is no no-such-flasher: sudo apt-get install openfpgaloader" in lines[0],
+              f"no_flasher_{board}", lines)
+        # As if the bitstream were there, and openFPGALoader what PATH has.
+        path = {"PATH": f"{folder}:{os.environ['PATH']}"}
+        stand_in(Path(folder, "openFPGALoader"), f'echo "$@" > {called}')
+        code, lines = make("-o", made[board], "flash", board=board, **path)
+        check(code == 0 and called.read_text() == f"-b {loader} -f {made[board]}\n", f"flashed_{board}", lines)
+        stand_in(Path(folder, "openFPGALoader"), "echo unable to open ftdi device >&2; exit 1")
+        code, lines = make("-o", made[board], "flash", board=board, **path)
+        check(code != 0 and len(lines) == 3 and "unable to open ftdi device" in lines
+              and re.match(f"openFPGALoader could not flash .*{board}.*: is the (board|cable) plugged in.*"
+                           f"sudo openFPGALoader -b {loader} -f ", lines[0]),
+              f"the_flasher_fails_{board}", lines)
 
 
 def ids():
@@ -53,8 +102,9 @@ def ids():
 
 
 def main():
-    code, lines = make("test", "PORT=/dev/ttyNONE")
-    check(code != 0 and lines[0].startswith("no board at /dev/ttyNONE: plug it in") and len(lines) == 2, "no_board", lines)
+    with tempfile.TemporaryDirectory(prefix="ferry-boards-") as folder:
+        no_board(folder)
+        flash(folder)
     ids()
     code, lines = make("FPGA=12g", "bitstream")
     check(code != 0 and "FPGA is 25f or 85f, not '12g'" in lines[0], "no_such_chip", lines)
