@@ -58,6 +58,9 @@ static void look_at(struct ferry_pci_place *place)
     read_link(place, "driver", place->driver, sizeof(place->driver));
     read_link(place, "iommu_group", text, sizeof(text));
     place->group = text[0] == 0 ? -1 : atoi(text);
+    // With enable_unsafe_noiommu_mode the kernel makes a group where there is no IOMMU, and one without type 1.
+    read_line(place, "iommu_group/name", text, sizeof(text));
+    place->group = strcmp(text, "vfio-noiommu") == 0 ? -1 : place->group;
     read_line(place, "current_link_speed", place->speed, sizeof(place->speed));
     place->width = read_number(place, "current_link_width");
     snprintf(path, sizeof(path), "%s/sys/kernel/security/lockdown", place->root);
@@ -169,7 +172,7 @@ int ferry_pci_way(const struct ferry_pci_place *place, bool *vfio)
     if (*vfio) {
         ferry_problem_set(
             "vfio-pci has %s, but there is no IOMMU: switch it on in the firmware's settings, or `echo %s "
-            "| sudo tee /sys/bus/pci/drivers/vfio-pci/unbind`",
+            "| sudo tee /sys/bus/pci/drivers/vfio-pci/unbind`, and it is reached through sysfs, as root",
             at, at);
     } else if (place->driver[0] != 0) {
         ferry_problem_set("%s is bound to the driver %s: `echo %s | sudo tee /sys/bus/pci/drivers/%s/unbind`", at,

@@ -476,6 +476,21 @@ static void a_function_that_cannot_be_reset_says_so(void **state)
     link->operations->close(link);
 }
 
+/// As vfio-pci makes it with enable_unsafe_noiommu_mode: its file is /dev/vfio/noiommu-12, and no mapping of it is one.
+static void a_group_without_an_iommu_is_none(void **state)
+{
+    (void)state;
+    struct ferry_link *link;
+    tree_text("sys/kernel/iommu_groups/12/name", "vfio-noiommu\n");
+    assert_int_equal(open_it(&link), FERRY_ERROR_BACKEND);
+    assert_non_null(strstr(ferry_problem(), "there is no IOMMU"));
+    assert_non_null(strstr(ferry_problem(), "vfio-pci/unbind`, and it is reached through sysfs, as root"));
+    assert_string_equal(kernel.said, "");
+    tree_text("sys/kernel/iommu_groups/12/name", "another\n");
+    assert_int_equal(open_it(&link), FERRY_OK);
+    link->operations->close(link);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +498,7 @@ int main(void)
         CASE(calls_come_in_the_kernel_s_order), CASE(each_step_that_fails_is_told),
         CASE(pages_are_mapped_for_the_device),  CASE(a_message_ends_a_wait),
         CASE(work_of_who_died_is_reset),        CASE(a_function_that_cannot_be_reset_says_so),
+        CASE(a_group_without_an_iommu_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
