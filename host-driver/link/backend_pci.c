@@ -391,7 +391,8 @@ static int identify(struct pci *pci)
     }
     const uint32_t theirs = peek(pci, FERRY_BAR0_CONTRACT_VERSION);
     if (theirs >> 16 != FERRY_CONTRACT_VERSION >> 16) {
-        ferry_problem_set("the device at %s has contract %u.%u, this driver %u.%u: take both from one release",
+        ferry_problem_set("the device at %s has contract %u.%u, this driver %u.%u: take both from one release, "
+                          "in its tree `make`, and for a board `make -C boards/X flash`",
                           pci->place.address, theirs >> 16, theirs & 0xffff, FERRY_CONTRACT_VERSION >> 16,
                           FERRY_CONTRACT_VERSION & 0xffff);
         return FERRY_ERROR_CONTRACT;

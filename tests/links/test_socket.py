@@ -145,8 +145,8 @@ def impostors(path):
     ours, theirs = (f"{v >> 16}.{v & 0xffff}" for v in (frames.VERSION, newer))
     for name, verdict in (("that_refuses", frames.REFUSED_CONTRACT), ("that_accepts", frames.ACCEPTED)):
         listen(lambda session, verdict=verdict: frames.hello(session, newer, 1 | verdict << 8))
-        expect(f"a_device_of_another_contract_{name}", 4, ["CONTRACT", f"has contract {theirs}, this driver {ours}"], "info",
-               "--backend", at)
+        expect(f"a_device_of_another_contract_{name}", 4,
+               ["CONTRACT", f"has contract {theirs}, this driver {ours}", "make -C boards/X flash"], "info", "--backend", at)
     listen(lambda session: b"HTTP/1.0 400 Bad Request\r\n\r\n")
     expect("what_is_no_device_and_hangs_up", 4, ["DEVICE_LOST", "is gone: it closed the connection"], "info", "--backend", at)
     path.unlink()

@@ -154,6 +154,7 @@ static void what_answers_must_be_a_device_of_this_contract(void **state)
     snprintf(words, sizeof(words), "has contract %u.%u, this driver %u.%u", (FERRY_CONTRACT_VERSION >> 16) + 1,
              FERRY_CONTRACT_VERSION & 0xffff, FERRY_CONTRACT_VERSION >> 16, FERRY_CONTRACT_VERSION & 0xffff);
     refused(NULL, FERRY_ERROR_CONTRACT, words);
+    refused(NULL, FERRY_ERROR_CONTRACT, "`make -C boards/X flash`");
     tree_set_word("resource0", FERRY_BAR0_MAGIC, 0xffffffffu);
     refused(NULL, FERRY_ERROR_BACKEND, "answers with ffffffff");
     tree_size(TREE_FOLDER "/resource0", PAGE_BYTES);
