@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of back ends, and nothing else: one line a back end.
+#include <stdio.h>
 #include <string.h>
 
 #include "link/link.h"
@@ -26,14 +27,27 @@ int ferry_link_open(const char *name, const struct ferry_link_config *config, st
             continue;
         }
         if (backends[n]->has_address != (full.address != NULL) && !(backends[n]->finds_one && full.address == NULL)) {
-            ferry_problem_set(backends[n]->has_address
-                                  ? "the back end's name wants an address behind it, as in %s:PLACE"
-                                  : "the back end %s takes no address",
+            ferry_problem_set(backends[n]->has_address ? "the back end's name wants an address behind it, as in "
+                                                         "%s:PLACE; `ferry list` shows those that are there"
+                                                       : "the back end %s takes no address",
                               backends[n]->name);
             return FERRY_ERROR_BACKEND;
         }
         return backends[n]->open(&full, link);
     }
+    char names[96] = "";
+    for (size_t n = 0; n < BACKENDS; n++) {
+        const size_t used = strlen(names);
+        snprintf(names + used, sizeof(names) - used, "%s%s%s",
+                 n == 0             ? ""
+                 : n + 1 < BACKENDS ? ", "
+                                    : " and ",
+                 backends[n]->name,
+                 !backends[n]->has_address ? ""
+                 : backends[n]->finds_one  ? "[:ADDRESS]"
+                                           : ":ADDRESS");
+    }
+    ferry_problem_set("there is no such back end; there are %s; `ferry list` shows those that are there", names);
     return FERRY_ERROR_BACKEND;
 }
 

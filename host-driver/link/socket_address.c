@@ -32,6 +32,20 @@ static int fail(int fd, const char *what, const char *address, const char *why)
     return -1;
 }
 
+/// Of a connection, with what to do about it.
+static const char *why_not(int error)
+{
+    switch (error) {
+    case ECONNREFUSED:
+    case ENOENT:
+        return error == ENOENT ? "No such file or directory; nobody listens: `ferry-sim --listen ADDRESS`"
+                               : "Connection refused; nobody listens: `ferry-sim --listen ADDRESS`";
+    case EACCES:
+    case EPERM: return "Permission denied; who started ferry-sim may open it: `chmod` the socket, or be that user";
+    default: return strerror(error);
+    }
+}
+
 static int make(int family)
 {
     const int fd = socket(family, SOCK_STREAM, 0);
@@ -64,7 +78,7 @@ static int unix_socket(const char *address, const char *path, bool listens)
     }
     const bool connected = connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0;
     if (!listens) {
-        return connected ? fd : fail(fd, what, address, strerror(errno));
+        return connected ? fd : fail(fd, what, address, why_not(errno));
     }
     if (connected) {
         return fail(fd, what, address, "somebody listens there");
@@ -125,7 +139,7 @@ static int internet_socket(const char *address, bool listens)
         }
     }
     freeaddrinfo(list);
-    return fd >= 0 ? fd : fail(-1, what, address, strerror(why));
+    return fd >= 0 ? fd : fail(-1, what, address, listens ? strerror(why) : why_not(why));
 }
 
 static int any_socket(const char *address, bool listens)

@@ -76,7 +76,13 @@ def command_line():
     check(done.returncode == 4 and "cannot listen on unix:/nowhere/x: No such file" in done.stderr, "simulator_nowhere", done.stderr)
     expect("nobody_listens", 2, ["BACKEND", "cannot connect to unix:/nowhere/x: No such file"], "info", "--backend",
            "socket:unix:/nowhere/x")
-    expect("no_address_at_all", 2, ["BACKEND", "wants an address"], "info", "--backend", "socket")
+    with socket.socket() as taken:  # Bound, and nobody listens.
+        taken.bind(("127.0.0.1", 0))
+        expect("nobody_listens_at_a_port", 2, ["BACKEND", "refused; nobody listens: `ferry-sim --listen"], "info", "--backend",
+               f"socket:127.0.0.1:{taken.getsockname()[1]}")
+    expect("no_such_back_end", 2, ["BACKEND", "there are sim, model, socket:ADDRESS, uart:ADDRESS, usb[:ADDRESS] and pci[:ADDRESS];",
+                                   "`ferry list`"], "info", "--backend", "moon")
+    expect("no_address_at_all", 2, ["BACKEND", "wants an address", "`ferry list`"], "info", "--backend", "socket")
     expect("an_address_that_is_none", 2, ["BACKEND", "no unix:PATH and no HOST:PORT"], "info", "--backend", "socket:moon")
     expect("an_address_for_sim", 2, ["BACKEND", "takes no address"], "info", "--backend", "sim:x")
     expect("a_path_too_long", 2, ["BACKEND", "too long"], "info", "--backend", "socket:unix:/" + "x" * 200)

@@ -13,8 +13,10 @@
 #include <cmocka.h>
 
 #include "link/pci_function.h"
+#include "link/problem.h"
 #include "link/serial_port.h"
 #include "link/simulator_list.h"
+#include "link/socket_address.h"
 
 #define OTHER    "sys/bus/pci/devices/0000:00:02.0"
 #define SECOND   "sys/bus/pci/devices/0000:02:00.0"
@@ -367,6 +369,27 @@ static void simulators_are_told_where_a_host_finds_them(void **state)
     told(0, FERRY_REACH_BLOCKED, backend, "ferry-sim, process 7", words);
 }
 
+static void who_cannot_connect_is_told_what_to_do(void **state)
+{
+    (void)state;
+    char address[128];
+    snprintf(address, sizeof(address), "unix:%s/socket", tree);
+    assert_int_equal(ferry_socket_connect(address), -1);
+    assert_non_null(strstr(ferry_problem(), "nobody listens: `ferry-sim --listen ADDRESS`"));
+    const int fd = ferry_socket_listen(address);
+    assert_true(fd >= 0);
+    assert_int_equal(chmod(tree_path("socket"), 0600), 0);
+    if (getuid() == 0) { // Everybody else may do as he likes with his own.
+        assert_int_equal(seteuid(STRANGER), 0);
+        assert_int_equal(ferry_socket_connect(address), -1);
+        assert_int_equal(seteuid(0), 0);
+        assert_non_null(strstr(ferry_problem(), "who started ferry-sim may open it: `chmod` the socket"));
+    }
+    close(fd);
+    assert_int_equal(ferry_socket_connect(address), -1);
+    assert_non_null(strstr(ferry_problem(), "refused; nobody listens"));
+}
+
 static void what_serves_no_host_is_no_simulator(void **state)
 {
     (void)state;
@@ -421,6 +444,7 @@ int main(void)
         CASE(a_port_in_use_or_another_s_is_told),
         CASE(simulators_are_told_where_a_host_finds_them),
         CASE(what_serves_no_host_is_no_simulator),
+        CASE(who_cannot_connect_is_told_what_to_do),
         CASE(a_simulated_serial_port_is_told_by_its_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
