@@ -76,6 +76,7 @@ test-netlist: $(NETLIST)/sim $(BUILD)/ferry
 	@python3 tests/boards/test_board.py ulx3s-25f $< $$((800000000 / $(NETLIST_SIXTEENTHS)))@1200 info 'selftest --pages 2'
 
 .PHONY: test-boards
+SOAKS += test-boards
 test-boards: $(BUILD)/boards/ulx3s-sim $(BUILD)/boards/ulx3s-usb-sim $(BUILD)/ferry $(BUILD)/system/libusb_redir.so
 	@python3 tests/boards/test_board.py ulx3s-85f-usb $(BUILD)/boards/ulx3s-usb-sim usb info selftest
 	@python3 tests/boards/test_board.py ulx3s-85f $(BUILD)/boards/ulx3s-sim 3000000 info selftest

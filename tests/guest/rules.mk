@@ -26,6 +26,7 @@ $(GUEST)/initramfs: tests/guest/initramfs.py tests/guest/init $(GUEST)/ready $(G
 $(GUEST)/initramfs-usb: tests/guest/initramfs.py tests/guest/init_usb $(GUEST)/ready $(BUILD)/ferry
 	@python3 $< $@ $(GUEST)/busybox tests/guest/init_usb $$(command -v lsusb) $(BUILD)/ferry $(GUEST)/usb/*.ko
 
+# Not among SOAKS: it wants QEMU and two kernels from the mirror, and a soak is to run where neither can be had.
 .PHONY: test-guest test-guest-pci test-guest-usb
 test-guest: test-guest-pci test-guest-usb
 test-guest-usb: tests/guest/test_guest_usb.py tests/guest/machine.py tests/guest/lsusb.txt tests/rtl/host/lspci.py \

@@ -63,6 +63,7 @@ TEST_PROGRAMS += $(BUILD)/tests/socket $(BUILD)/tests/serial $(BUILD)/tests/usb 
 LONG_RANDOM += $(BUILD)/tests/serial $(BUILD)/tests/usb
 
 .PHONY: test-links
+SOAKS += test-links
 test-links: $(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/ferry-sim $(BUILD)/system/serial_end $(BUILD)/system/usb_end \
     $(BUILD)/system/libusb_redir.so
 	@for link in socket uart usb; do for test in $(SYSTEM_TESTS:%=$(BUILD)/system/%); do \
