@@ -7,29 +7,9 @@
 #include "ddi/flag_rules.h"
 #include "umd/call.h"
 #include "umd/events.h"
+#include "umd/own_address.h"
 #include "umd/residency.h"
 #include "umd/tiling.h"
-
-// Where the addresses begin that allocations have by themselves: the upper half.
-#define UMD_OWN_ADDRESSES (UINT64_C(1) << 47)
-
-// In driver model 2 each has addresses of its own for as long as it is there, apart from those that programs choose.
-// One for which no page tables are left has none: what names it is patched.
-static int give_addresses(struct umd_adapter *adapter, const struct umd_device *device,
-                          struct umd_allocation *allocation, uint64_t bytes)
-{
-    struct ferry_vidmm_virtual range = {.size = sizeof range,
-                                        .least = UMD_OWN_ADDRESSES,
-                                        .bytes = (bytes + FERRY_PAGE_BYTES - 1) / FERRY_PAGE_BYTES * FERRY_PAGE_BYTES,
-                                        .each_instance = true};
-
-    if (adapter->model != 2)
-        return FERRY_OK;
-    int error = ferry_vidmm_map_virtual(adapter->vidmm, device->vidmm, allocation->vidmm, 0, false, &range);
-    if (error == FERRY_OK)
-        allocation->address = range.address;
-    return error == FERRY_ERROR_UNSUPPORTED || error == FERRY_ERROR_NO_VIDEO_MEMORY ? FERRY_OK : error;
-}
 
 int ferry_allocation_create(struct ferry_device *device_handle, const struct ferry_allocation_options *options,
                             struct ferry_allocation **handle)
@@ -74,8 +54,10 @@ int ferry_allocation_create(struct ferry_device *device_handle, const struct fer
     };
     int error = ferry_vidmm_create_allocation(adapter->vidmm, device->vidmm, &vidmm, &allocation->vidmm, NULL);
     bool made = error == FERRY_OK;
+    allocation->device = device;
+    allocation->bytes = options->bytes;
     if (made)
-        error = give_addresses(adapter, device, allocation, options->bytes);
+        error = umd_own_address_give(allocation);
     if (error == FERRY_OK) {
         allocation->handle = umd_handle_make(UMD_ALLOCATION, allocation, adapter);
         error = allocation->handle ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
@@ -86,8 +68,6 @@ int ferry_allocation_create(struct ferry_device *device_handle, const struct fer
         free(allocation);
         return umd_leave(&call, error);
     }
-    allocation->device = device;
-    allocation->bytes = options->bytes;
     allocation->tiled = options->tiling != NULL;
     if (allocation->tiled)
         allocation->tiles->told = wish.Tiling;

@@ -61,7 +61,9 @@ struct umd_allocation {
     D3DKMT_HANDLE vidmm;
     bool in_aperture : 1;
     bool tiled : 1;
-    bool marked;    // By the call under way, which names it.
+    bool marked; // By the call under way, which names it.
+    // While it has no address: the low bits of how many page tables had been given back when it was tried last.
+    uint16_t tables_given;
     uint64_t bytes; // As asked for.
     // GPU virtual, of the instance that holds its content; 0 = none, what names it is patched.
     uint64_t address;

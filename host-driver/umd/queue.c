@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "umd/call.h"
+#include "umd/own_address.h"
 #include "umd/recording.h"
 
 // ---- Recording --------------------------------------------------------------------------------------------------
@@ -36,6 +37,7 @@ static int find(const struct umd_queue *queue, const struct ferry_allocation *ha
     // The patch list's offsets are 32 bits wide.
     if (offset > (*allocation)->bytes || bytes > (*allocation)->bytes - offset || offset > UINT32_MAX)
         return FERRY_ERROR_RANGE;
+    umd_own_address_use(*allocation);
     return FERRY_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "umd/call.h"
+#include "umd/own_address.h"
 
 // Its own neighbours stay noted in it, as list_where_it_was() needs.
 void umd_unlist(struct umd_allocation *allocation)
@@ -166,8 +167,10 @@ static int attempt(struct umd_device *device, bool cant_trim_further, bool must_
         }
         done += batch;
     } while (done < arguments->count);
-    for (size_t i = 0; i < arguments->count; i++)
+    for (size_t i = 0; i < arguments->count; i++) {
+        umd_own_address_use(device->named.allocations[i]);
         count_up(device->named.allocations[i]);
+    }
     return result;
 }
 

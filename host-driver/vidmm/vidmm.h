@@ -271,6 +271,9 @@ int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, 
 /// Where the own range of the instance that holds the allocation's content begins (D3DDDICB_LOCK.GpuVirtualAddress of a
 /// lock that discarded); 0: it has none. Errors: ARGUMENT, HANDLE.
 int ferry_vidmm_own_address(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint64_t *address);
+/// So many page tables have been given back, ever. Who found too few of them need not try again while that is the same.
+/// Errors: ARGUMENT.
+int ferry_vidmm_tables_given(struct ferry_vidmm *manager, uint64_t *given);
 /// Where the highest page table of the device's program is, as a miniport is told: in a segment, or at a bus address of
 /// segment 0; all zero: nothing was ever mapped. Errors: ARGUMENT, HANDLE, DEVICE_LOST, UNSUPPORTED.
 int ferry_vidmm_root_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, DXGK_SEGMENTOFFSET *root);

@@ -319,6 +319,70 @@ static void tables_take_what_was_asked_for(void **state)
     assert_null(adapter);
 }
 
+static uint64_t own_address(struct ferry_device *device, const struct ferry_allocation *allocation)
+{
+    struct ferry_va_mapping mapping = {.size = sizeof mapping};
+
+    for (uint64_t at = OWN_ADDRESSES;; at = mapping.address + mapping.bytes) {
+        ok(ferry_va_find(device, at, &mapping));
+        if (!mapping.bytes || mapping.allocation == ferry_allocation_id(allocation))
+            return mapping.bytes ? mapping.address : 0;
+    }
+}
+
+// Who finds no tables when it is made has its jobs patched, and an address as soon as it is used when there are some.
+static void what_found_no_tables_has_an_address_later(void **state)
+{
+    (void)state;
+    struct machine m = begin(8 * MIB);
+    struct ferry_allocation *one = make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE), *late[2];
+    struct ferry_va range = {.size = sizeof range, .bytes = 4 * KIB};
+    struct ferry_fault fault = {.size = sizeof fault};
+    uint64_t fence, address;
+    uint32_t *words;
+    bool found;
+
+    for (uint32_t i = 1; i <= 20; i++)
+        map_at(m.device, one, i * (UINT64_C(1) << 40), 0, 4 * KIB);
+    // Another table of level 0 each.
+    for (int i = 0; i < 2; i++) {
+        late[i] = make(m.device, 2 * MIB, FERRY_FLAG_CPU_VISIBLE);
+        must_be_resident(m.device, &late[i], 1);
+        ok(ferry_queue_fill(m.queue, late[i], 4 * i, 4, 0x10 + i, 4));
+        run(&m);
+        assert_true(own_address(m.device, late[i]) == 0);
+    }
+    // Tables come: made resident again, it has its address, and the next job names it.
+    ok(ferry_va_free(m.device, UINT64_C(1) << 40, 4 * KIB));
+    assert_true(own_address(m.device, late[0]) == 0);
+    must_be_resident(m.device, &late[0], 1);
+    address = own_address(m.device, late[0]);
+    assert_true(address != 0);
+    ok(ferry_queue_fill(m.queue, late[0], 8, 4, 0x20, 4));
+    run(&m);
+    // The other stays where it is, and is named by a job.
+    ok(ferry_queue_fill(m.queue, late[1], 8, 4, 0x21, 4));
+    run(&m);
+    assert_true(own_address(m.device, late[1]) != 0);
+    for (int i = 0; i < 2; i++) {
+        ok(ferry_lock(late[i], FERRY_LOCK_READ_ONLY, (void **)&words));
+        assert_int_equal(words[i], 0x10 + i);
+        assert_int_equal(words[2], 0x20 + i);
+        ok(ferry_unlock(late[i]));
+    }
+    // By its address indeed, which may be freed as any other.
+    ok(ferry_va_free(m.device, address, 2 * MIB));
+    must_be_resident(m.device, &late[0], 1);
+    ok(ferry_queue_fill(m.queue, late[0], 16, 4, 1, 4));
+    ok(ferry_queue_submit(m.queue, &fence));
+    assert_int_equal(ferry_queue_wait(m.queue, fence), FERRY_ERROR_FAULT);
+    ok(ferry_adapter_next_fault(m.adapter, &fault, &found));
+    assert_true(found && fault.address_kind == FERRY_ADDRESS_KIND_VIRTUAL && fault.address == address + 16);
+    assert_true(own_address(m.device, late[0]) == 0);
+    ok(ferry_va_map(m.device, one, 0, false, &range));
+    ferry_adapter_close(m.adapter);
+}
+
 // What names an allocation is recorded with its address, which it keeps wherever it goes; Patch has nothing to do.
 static void jobs_name_allocations_by_their_own_addresses(void **state)
 {
@@ -559,6 +623,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(without_memory_for_tables_nothing_is_half_mapped),
         cmocka_unit_test(a_million_pages_are_mapped_where_tables_have_the_room),
         cmocka_unit_test(tables_take_what_was_asked_for),
+        cmocka_unit_test(what_found_no_tables_has_an_address_later),
         cmocka_unit_test(jobs_name_allocations_by_their_own_addresses),
         cmocka_unit_test(programs_have_addresses_of_their_own),
         cmocka_unit_test(what_is_reserved_goes_with_the_last_device_of_no_program),

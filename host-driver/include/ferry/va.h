@@ -10,8 +10,10 @@
 // more for addresses far from others; beside what `video_memory_bytes` limits where the device has it). Each allocation
 // is mapped by itself, from 2^47 on, when it is made; jobs that name it are submitted with that address, and nothing is
 // patched in them. ferry_va_free() takes such a mapping away as any other: jobs that name the allocation fault then.
-// Where no page tables are left it has none, and its jobs are patched as in model 1. Each instance that a lock with
-// DISCARD makes has such an address too. Of what ferry_va_map() has mapped there is one instance: such a lock waits.
+// Where no page tables are left it has none, and its jobs are patched as in model 1, until it is made resident, or
+// named by a packet that is recorded, after page tables have been given back: then it is mapped, if it can be. Each
+// instance that a lock with DISCARD makes has such an address too. Of what ferry_va_map() has mapped there is one
+// instance: such a lock waits.
 #ifndef FERRY_VA_H
 #define FERRY_VA_H
 

@@ -151,6 +151,16 @@ int ferry_vidmm_own_address(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, u
     return ferry_vm_leave(manager, result);
 }
 
+int ferry_vidmm_tables_given(struct ferry_vidmm *manager, uint64_t *given)
+{
+    if (!manager || !given)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK)
+        *given = manager->memory.tables.given;
+    return ferry_vm_leave(manager, result);
+}
+
 int ferry_vidmm_root_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, DXGK_SEGMENTOFFSET *root)
 {
     if (!manager || !root)

@@ -34,4 +34,5 @@ void ferry_vm_table_pool_give(struct ferry_vm_table_pool *pool, uint64_t page)
 {
     assert(page - pool->first < pool->pages && pool->free_count < pool->pages);
     pool->unused[(pool->next + pool->free_count++) % pool->pages] = (uint32_t)(page - pool->first);
+    pool->given++;
 }

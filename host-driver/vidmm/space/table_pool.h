@@ -12,6 +12,7 @@ struct ferry_vm_table_pool {
     uint32_t pages, free_count;
     uint32_t *unused; // ring: `next` is the one that has been free for longest
     uint32_t next;
+    uint64_t given; // back, ever: who found too few need not look again before there are more of them
 };
 
 /// False when the host has no memory left.
