@@ -157,6 +157,15 @@ typedef struct _DXGK_GPUMMUCAPS {
     UINT LegacyBehaviors; // bit 0 SourcePageTableVaInTransfer
 } DXGK_GPUMMUCAPS;
 
+// What DXGKQAITYPE_GPUMMUCAPS and, of one level at a time, DXGKQAITYPE_PAGETABLELEVELDESC are asked with.
+typedef struct _DXGK_QUERYGPUMMUCAPSIN {
+    UINT PhysicalAdapterIndex;
+} DXGK_QUERYGPUMMUCAPSIN;
+typedef struct _DXGK_QUERYPAGETABLELEVELDESCIN {
+    UINT16 LevelIndex;
+    UINT16 PhysicalAdapterIndex;
+} DXGK_QUERYPAGETABLELEVELDESCIN;
+
 typedef enum _DXGK_PAGETABLEUPDATEMODE {
     DXGK_PAGETABLEUPDATE_CPU_VIRTUAL = 0,
     DXGK_PAGETABLEUPDATE_GPU_VIRTUAL = 1,

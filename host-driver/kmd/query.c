@@ -43,18 +43,18 @@ static void gpu_mmu_caps(DXGK_GPUMMUCAPS *out)
     };
 }
 
-static void level_descriptions(const struct kmd_adapter *adapter, DXGK_PAGE_TABLE_LEVEL_DESC out[TABLE_LEVELS])
+// All levels are alike.
+static DXGK_PAGE_TABLE_LEVEL_DESC level_description(const struct kmd_adapter *adapter)
 {
     UINT segment = adapter->host_tables ? 0 : FERRY_KMD_SEGMENT_LOCAL;
 
-    for (unsigned level = 0; level < TABLE_LEVELS; level++)
-        out[level] = (DXGK_PAGE_TABLE_LEVEL_DESC){
-            .PageTableIndexBitCount = 9,
-            .PageTableSegmentId = segment,
-            .PagingProcessPageTableSegmentId = segment,
-            .PageTableSizeInBytes = PAGE_SIZE,
-            .PageTableAlignmentInBytes = PAGE_SIZE,
-        };
+    return (DXGK_PAGE_TABLE_LEVEL_DESC){
+        .PageTableIndexBitCount = 9,
+        .PageTableSegmentId = segment,
+        .PagingProcessPageTableSegmentId = segment,
+        .PageTableSizeInBytes = PAGE_SIZE,
+        .PageTableAlignmentInBytes = PAGE_SIZE,
+    };
 }
 
 static void physical_adapter_caps(const struct kmd_adapter *adapter, DXGK_PHYSICALADAPTERCAPS *out)
@@ -111,7 +111,7 @@ static UINT output_of(const struct kmd_adapter *adapter, DXGK_QUERYADAPTERINFOTY
     case DXGKQAITYPE_DRIVERCAPS: return sizeof(DXGK_DRIVERCAPS);
     case DXGKQAITYPE_QUERYSEGMENT4: return sizeof(DXGK_QUERYSEGMENTOUT4);
     case DXGKQAITYPE_GPUMMUCAPS: return tables ? sizeof(DXGK_GPUMMUCAPS) : 0;
-    case DXGKQAITYPE_PAGETABLELEVELDESC: return tables ? TABLE_LEVELS * sizeof(DXGK_PAGE_TABLE_LEVEL_DESC) : 0;
+    case DXGKQAITYPE_PAGETABLELEVELDESC: return tables ? sizeof(DXGK_PAGE_TABLE_LEVEL_DESC) : 0;
     case DXGKQAITYPE_PHYSICALADAPTERCAPS: return sizeof(DXGK_PHYSICALADAPTERCAPS);
     case DXGKQAITYPE_QUERYPAGINGBUFFERINFO: return sizeof(DXGK_QUERYPAGINGBUFFERINFO_OUT);
     case DXGKQAITYPE_QUERYSEGMENTCOUNT:
@@ -122,19 +122,30 @@ static UINT output_of(const struct kmd_adapter *adapter, DXGK_QUERYADAPTERINFOTY
 
 static UINT input_of(DXGK_QUERYADAPTERINFOTYPE type)
 {
-    return type == DXGKQAITYPE_PAGINGPROCESSGPUVASIZE  ? sizeof(UINT)
-           : type == DXGKQAITYPE_QUERYPAGINGBUFFERINFO ? sizeof(DXGK_QUERYPAGINGBUFFERINFO_IN)
-                                                       : 0;
+    switch (type) {
+    case DXGKQAITYPE_GPUMMUCAPS: return sizeof(DXGK_QUERYGPUMMUCAPSIN);
+    case DXGKQAITYPE_PAGETABLELEVELDESC: return sizeof(DXGK_QUERYPAGETABLELEVELDESCIN);
+    case DXGKQAITYPE_QUERYPAGINGBUFFERINFO: return sizeof(DXGK_QUERYPAGINGBUFFERINFO_IN);
+    case DXGKQAITYPE_PAGINGPROCESSGPUVASIZE: return sizeof(UINT);
+    default: return 0;
+    }
 }
 
-// Which of linked adapters is meant: there is one, whose index is 0 (R203).
-static UINT adapter_index(const DXGKARG_QUERYADAPTERINFO *arguments)
+// Is there what is asked about? Of linked adapters there is one, whose index is 0 (R203).
+static bool is_there(const DXGKARG_QUERYADAPTERINFO *arguments)
 {
-    if (arguments->Type == DXGKQAITYPE_PAGINGPROCESSGPUVASIZE)
-        return *(const UINT *)arguments->pInputData;
-    if (arguments->Type == DXGKQAITYPE_QUERYPAGINGBUFFERINFO)
-        return ((const DXGK_QUERYPAGINGBUFFERINFO_IN *)arguments->pInputData)->PhysicalAdapterIndex;
-    return 0;
+    const void *input = arguments->pInputData;
+
+    switch (arguments->Type) {
+    case DXGKQAITYPE_GPUMMUCAPS: return ((const DXGK_QUERYGPUMMUCAPSIN *)input)->PhysicalAdapterIndex == 0;
+    case DXGKQAITYPE_PAGETABLELEVELDESC:
+        return ((const DXGK_QUERYPAGETABLELEVELDESCIN *)input)->PhysicalAdapterIndex == 0 &&
+               ((const DXGK_QUERYPAGETABLELEVELDESCIN *)input)->LevelIndex < TABLE_LEVELS;
+    case DXGKQAITYPE_QUERYPAGINGBUFFERINFO:
+        return ((const DXGK_QUERYPAGINGBUFFERINFO_IN *)input)->PhysicalAdapterIndex == 0;
+    case DXGKQAITYPE_PAGINGPROCESSGPUVASIZE: return *(const UINT *)input == 0;
+    default: return true;
+    }
 }
 
 NTSTATUS kmd_query_adapter_info(HANDLE hAdapter, const DXGKARG_QUERYADAPTERINFO *arguments)
@@ -148,13 +159,15 @@ NTSTATUS kmd_query_adapter_info(HANDLE hAdapter, const DXGKARG_QUERYADAPTERINFO 
         return STATUS_NOT_SUPPORTED;
     if (arguments->OutputDataSize < output || (input && (arguments->InputDataSize < input || !arguments->pInputData)))
         return STATUS_BUFFER_TOO_SMALL;
-    if (adapter_index(arguments) != 0)
+    if (!is_there(arguments))
         return STATUS_INVALID_PARAMETER;
     switch (arguments->Type) {
     case DXGKQAITYPE_DRIVERCAPS: caps(adapter, arguments->pOutputData); break;
     case DXGKQAITYPE_QUERYSEGMENT4: segments(adapter, arguments->pOutputData); break;
     case DXGKQAITYPE_GPUMMUCAPS: gpu_mmu_caps(arguments->pOutputData); break;
-    case DXGKQAITYPE_PAGETABLELEVELDESC: level_descriptions(adapter, arguments->pOutputData); break;
+    case DXGKQAITYPE_PAGETABLELEVELDESC:
+        *(DXGK_PAGE_TABLE_LEVEL_DESC *)arguments->pOutputData = level_description(adapter);
+        break;
     case DXGKQAITYPE_PHYSICALADAPTERCAPS: physical_adapter_caps(adapter, arguments->pOutputData); break;
     case DXGKQAITYPE_QUERYPAGINGBUFFERINFO:
         *(DXGK_QUERYPAGINGBUFFERINFO_OUT *)arguments->pOutputData = paging_buffer(adapter);

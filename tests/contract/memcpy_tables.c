@@ -26,7 +26,10 @@ static UINT table_segment(const struct machine *machine)
 NTSTATUS mini_query_tables(const struct machine *machine, const DXGKARG_QUERYADAPTERINFO *argument)
 {
     if (argument->Type == DXGKQAITYPE_GPUMMUCAPS && argument->OutputDataSize >= sizeof(DXGK_GPUMMUCAPS)) {
+        const DXGK_QUERYGPUMMUCAPSIN *which = argument->pInputData;
         DXGK_GPUMMUCAPS *caps = argument->pOutputData;
+        if (argument->InputDataSize < sizeof(*which) || which->PhysicalAdapterIndex != 0)
+            return STATUS_INVALID_PARAMETER;
         *caps = (DXGK_GPUMMUCAPS){.PageTableUpdateMode = DXGK_PAGETABLEUPDATE_GPU_PHYSICAL,
                                   .VirtualAddressBitCount = 48,
                                   .PageTableLevelCount = LEVELS};
@@ -34,14 +37,16 @@ NTSTATUS mini_query_tables(const struct machine *machine, const DXGKARG_QUERYADA
         return STATUS_SUCCESS;
     }
     if (argument->Type == DXGKQAITYPE_PAGETABLELEVELDESC &&
-        argument->OutputDataSize >= LEVELS * sizeof(DXGK_PAGE_TABLE_LEVEL_DESC)) {
-        DXGK_PAGE_TABLE_LEVEL_DESC *levels = argument->pOutputData;
-        for (unsigned i = 0; i < LEVELS; i++)
-            levels[i] = (DXGK_PAGE_TABLE_LEVEL_DESC){.PageTableIndexBitCount = 9,
-                                                     .PageTableSegmentId = table_segment(machine),
-                                                     .PagingProcessPageTableSegmentId = table_segment(machine),
-                                                     .PageTableSizeInBytes = PAGE_SIZE,
-                                                     .PageTableAlignmentInBytes = PAGE_SIZE};
+        argument->OutputDataSize >= sizeof(DXGK_PAGE_TABLE_LEVEL_DESC)) {
+        const DXGK_QUERYPAGETABLELEVELDESCIN *which = argument->pInputData;
+        if (argument->InputDataSize < sizeof(*which) || which->PhysicalAdapterIndex != 0 || which->LevelIndex >= LEVELS)
+            return STATUS_INVALID_PARAMETER;
+        *(DXGK_PAGE_TABLE_LEVEL_DESC *)argument->pOutputData =
+            (DXGK_PAGE_TABLE_LEVEL_DESC){.PageTableIndexBitCount = 9,
+                                         .PageTableSegmentId = table_segment(machine),
+                                         .PagingProcessPageTableSegmentId = table_segment(machine),
+                                         .PageTableSizeInBytes = PAGE_SIZE,
+                                         .PageTableAlignmentInBytes = PAGE_SIZE};
         return STATUS_SUCCESS;
     }
     return STATUS_NOT_SUPPORTED;

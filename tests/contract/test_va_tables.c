@@ -119,11 +119,12 @@ static struct answer {
 static NTSTATUS other_places(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *argument)
 {
     NTSTATUS status = answer.real->DxgkDdiQueryAdapterInfo(adapter, argument);
-    DXGK_PAGE_TABLE_LEVEL_DESC *levels = argument->pOutputData;
-    for (unsigned i = 0; i < 4 && argument->Type == DXGKQAITYPE_PAGETABLELEVELDESC; i++) {
-        if (answer.level == 4 || answer.level == i)
-            levels[i].PageTableSegmentId = answer.segment;
-        levels[i].PagingProcessPageTableSegmentId = answer.paging_segment;
+    if (argument->Type == DXGKQAITYPE_PAGETABLELEVELDESC) {
+        const DXGK_QUERYPAGETABLELEVELDESCIN *which = argument->pInputData;
+        DXGK_PAGE_TABLE_LEVEL_DESC *level = argument->pOutputData;
+        if (answer.level == 4 || answer.level == which->LevelIndex)
+            level->PageTableSegmentId = answer.segment;
+        level->PagingProcessPageTableSegmentId = answer.paging_segment;
     }
     return status;
 }

@@ -2,6 +2,36 @@
 // What the miniport says of its nodes, and the context that paging runs in.
 #include "vidmm/sched/sched.h"
 
+#define LEVELS 4u
+
+// Of one level; 0 is the lowest.
+static int read_level(const struct ferry_vm_sched *sched, unsigned level, DXGK_PAGE_TABLE_LEVEL_DESC *description)
+{
+    DXGK_QUERYPAGETABLELEVELDESCIN which = {.LevelIndex = (UINT16)level};
+    DXGKARG_QUERYADAPTERINFO argument = {.Type = DXGKQAITYPE_PAGETABLELEVELDESC,
+                                         .pInputData = &which,
+                                         .InputDataSize = sizeof(which),
+                                         .pOutputData = description,
+                                         .OutputDataSize = sizeof(*description)};
+    return ferry_vm_error_of_status(sched->core->miniport->DxgkDdiQueryAdapterInfo(sched->core->adapter, &argument));
+}
+
+static int look_at_levels(struct ferry_vm_sched *sched)
+{
+    DXGK_PAGE_TABLE_LEVEL_DESC levels[LEVELS] = {0};
+    for (unsigned i = 0; i < LEVELS; i++) {
+        int result = read_level(sched, i, &levels[i]);
+        if (result != FERRY_OK)
+            return result;
+        if (levels[i].PageTableIndexBitCount != 9 || levels[i].PageTableSizeInBytes != PAGE_SIZE ||
+            levels[i].PageTableSegmentId != levels[0].PageTableSegmentId ||
+            levels[i].PagingProcessPageTableSegmentId != levels[0].PageTableSegmentId)
+            return FERRY_ERROR_UNSUPPORTED;
+    }
+    sched->core->table_segment = levels[0].PageTableSegmentId;
+    return FERRY_OK;
+}
+
 // Page tables as this manager makes them: four levels of 512 entries in a page, written by the GPU where they are,
 // those of all levels and of the paging process in one place. UNSUPPORTED when the miniport has others; a query that
 // fails tells nothing of that, but why it does.
@@ -9,10 +39,13 @@ static int look_at_tables(struct ferry_vm_sched *sched)
 {
     const DRIVER_INITIALIZATION_DATA *miniport = sched->core->miniport;
     const DXGK_VIDMMCAPS *caps = &sched->core->caps.MemoryManagementCaps;
+    DXGK_QUERYGPUMMUCAPSIN which = {.PhysicalAdapterIndex = 0};
     DXGK_GPUMMUCAPS mmu = {0};
-    DXGK_PAGE_TABLE_LEVEL_DESC levels[4] = {0};
-    DXGKARG_QUERYADAPTERINFO argument = {
-        .Type = DXGKQAITYPE_GPUMMUCAPS, .pOutputData = &mmu, .OutputDataSize = sizeof(mmu)};
+    DXGKARG_QUERYADAPTERINFO argument = {.Type = DXGKQAITYPE_GPUMMUCAPS,
+                                         .pInputData = &which,
+                                         .InputDataSize = sizeof(which),
+                                         .pOutputData = &mmu,
+                                         .OutputDataSize = sizeof(mmu)};
     // One of the two ways to have addresses, and ours.
     if (!caps->GpuMmuSupported || caps->IoMmuSupported || !miniport->DxgkDdiCreateProcess ||
         !miniport->DxgkDdiDestroyProcess)
@@ -20,23 +53,11 @@ static int look_at_tables(struct ferry_vm_sched *sched)
     NTSTATUS status = miniport->DxgkDdiQueryAdapterInfo(sched->core->adapter, &argument);
     if (!NT_SUCCESS(status))
         return ferry_vm_error_of_status(status);
-    argument.Type = DXGKQAITYPE_PAGETABLELEVELDESC;
-    argument.pOutputData = levels;
-    argument.OutputDataSize = sizeof(levels);
-    if (mmu.PageTableLevelCount != 4 || mmu.VirtualAddressBitCount != 48 || !mmu.LargePageSupported ||
+    if (mmu.PageTableLevelCount != LEVELS || mmu.VirtualAddressBitCount != 48 || !mmu.LargePageSupported ||
         mmu.PageTableUpdateMode != DXGK_PAGETABLEUPDATE_GPU_PHYSICAL || !mmu.InvalidTlbEntriesNotCached ||
         mmu.PageTableUpdateRequireAddressSpaceIdle)
         return FERRY_ERROR_UNSUPPORTED;
-    status = miniport->DxgkDdiQueryAdapterInfo(sched->core->adapter, &argument);
-    if (!NT_SUCCESS(status))
-        return ferry_vm_error_of_status(status);
-    for (unsigned i = 0; i < 4; i++)
-        if (levels[i].PageTableIndexBitCount != 9 || levels[i].PageTableSizeInBytes != PAGE_SIZE ||
-            levels[i].PageTableSegmentId != levels[0].PageTableSegmentId ||
-            levels[i].PagingProcessPageTableSegmentId != levels[0].PageTableSegmentId)
-            return FERRY_ERROR_UNSUPPORTED;
-    sched->core->table_segment = levels[0].PageTableSegmentId;
-    return FERRY_OK;
+    return look_at_levels(sched);
 }
 
 int ferry_vm_read_caps(struct ferry_vm_sched *sched)

@@ -12,6 +12,13 @@ static NTSTATUS ask(struct rig *rig, DXGK_QUERYADAPTERINFOTYPE type, void *input
     return rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query);
 }
 
+static NTSTATUS ask_level(struct rig *rig, UINT16 level, UINT16 adapter, DXGK_PAGE_TABLE_LEVEL_DESC *description)
+{
+    DXGK_QUERYPAGETABLELEVELDESCIN which = {level, adapter};
+
+    return ask(rig, DXGKQAITYPE_PAGETABLELEVELDESC, &which, sizeof which, description, sizeof *description);
+}
+
 static void R202_R203_R204_R205_R209_the_paging_space_is_the_managers_choice(void **state)
 {
     struct rig *rig = *state;
@@ -31,7 +38,8 @@ static void what_the_adapter_says_of_its_page_tables(void **state)
     struct rig *rig = *state;
     DXGK_DRIVERCAPS caps;
     DXGK_GPUMMUCAPS mmu;
-    DXGK_PAGE_TABLE_LEVEL_DESC levels[4];
+    DXGK_QUERYGPUMMUCAPSIN linked = {0};
+    DXGK_PAGE_TABLE_LEVEL_DESC levels[5];
     DXGK_PHYSICALADAPTERCAPS physical;
     DXGK_QUERYPAGINGBUFFERINFO_IN which = {0};
     DXGK_QUERYPAGINGBUFFERINFO_OUT buffer;
@@ -42,21 +50,22 @@ static void what_the_adapter_says_of_its_page_tables(void **state)
     assert_int_equal(caps.MemoryManagementCaps.GpuMmuSupported, 1);
     assert_int_equal(caps.MemoryManagementCaps.IoMmuSupported, 0);
     assert_int_equal(caps.WDDMVersion, DXGKDDI_WDDMv3_2);
-    assert_int_equal(ask(rig, DXGKQAITYPE_GPUMMUCAPS, NULL, 0, &mmu, sizeof mmu), STATUS_SUCCESS);
+    assert_int_equal(ask(rig, DXGKQAITYPE_GPUMMUCAPS, &linked, sizeof linked, &mmu, sizeof mmu), STATUS_SUCCESS);
     assert_int_equal(mmu.PageTableUpdateMode, DXGK_PAGETABLEUPDATE_GPU_PHYSICAL);
     assert_int_equal(mmu.VirtualAddressBitCount, 48);
     assert_int_equal(mmu.PageTableLevelCount, 4);
     assert_int_equal(mmu.InvalidTlbEntriesNotCached, 1);
     assert_int_equal(mmu.ZeroInPteSupported, 0);
-    assert_int_equal(ask(rig, DXGKQAITYPE_PAGETABLELEVELDESC, NULL, 0, levels, sizeof levels), STATUS_SUCCESS);
     UINT bits = 12;
-    for (unsigned i = 0; i < 4; i++) {
+    memset(levels, 0xEE, sizeof levels);
+    for (UINT16 i = 0; i < 4; i++) {
+        // Of one level and no more.
+        assert_int_equal(ask_level(rig, i, 0, &levels[i]), STATUS_SUCCESS);
+        assert_int_equal(levels[i + 1].PageTableIndexBitCount, 0xEEEEEEEE);
         assert_int_equal(8u << levels[i].PageTableIndexBitCount, levels[i].PageTableSizeInBytes);
         bits += levels[i].PageTableIndexBitCount;
     }
     assert_int_equal(bits, mmu.VirtualAddressBitCount);
-    assert_int_equal(ask(rig, DXGKQAITYPE_PAGETABLELEVELDESC, NULL, 0, levels, sizeof levels - 1),
-                     STATUS_BUFFER_TOO_SMALL);
     assert_int_equal(ask(rig, DXGKQAITYPE_PHYSICALADAPTERCAPS, NULL, 0, &physical, sizeof physical), STATUS_SUCCESS);
     assert_int_equal(physical.Flags.GpuMmuSupported, 1);
     assert_int_equal(physical.NumExecutionNodes, 5);
@@ -67,6 +76,32 @@ static void what_the_adapter_says_of_its_page_tables(void **state)
     assert_int_equal(segments, 2);
 }
 
+static void what_it_is_not_asked_about_in_their_form_is_refused(void **state)
+{
+    struct rig *rig = *state;
+    DXGK_GPUMMUCAPS mmu;
+    DXGK_QUERYGPUMMUCAPSIN linked = {0};
+    DXGK_QUERYPAGETABLELEVELDESCIN which = {0, 0};
+    DXGK_PAGE_TABLE_LEVEL_DESC level;
+
+    assert_int_equal(ask(rig, DXGKQAITYPE_GPUMMUCAPS, NULL, 0, &mmu, sizeof mmu), STATUS_BUFFER_TOO_SMALL);
+    assert_int_equal(ask(rig, DXGKQAITYPE_GPUMMUCAPS, &linked, sizeof linked - 1, &mmu, sizeof mmu),
+                     STATUS_BUFFER_TOO_SMALL);
+    assert_int_equal(ask(rig, DXGKQAITYPE_GPUMMUCAPS, &linked, sizeof linked, &mmu, sizeof mmu - 1),
+                     STATUS_BUFFER_TOO_SMALL);
+    linked.PhysicalAdapterIndex = 1;
+    assert_int_equal(ask(rig, DXGKQAITYPE_GPUMMUCAPS, &linked, sizeof linked, &mmu, sizeof mmu),
+                     STATUS_INVALID_PARAMETER);
+    assert_int_equal(ask(rig, DXGKQAITYPE_PAGETABLELEVELDESC, NULL, 0, &level, sizeof level), STATUS_BUFFER_TOO_SMALL);
+    assert_int_equal(ask(rig, DXGKQAITYPE_PAGETABLELEVELDESC, &which, sizeof which - 1, &level, sizeof level),
+                     STATUS_BUFFER_TOO_SMALL);
+    assert_int_equal(ask(rig, DXGKQAITYPE_PAGETABLELEVELDESC, &which, sizeof which, &level, sizeof level - 1),
+                     STATUS_BUFFER_TOO_SMALL);
+    assert_int_equal(ask_level(rig, 4, 0, &level), STATUS_INVALID_PARAMETER);
+    assert_int_equal(ask_level(rig, 65535, 0, &level), STATUS_INVALID_PARAMETER);
+    assert_int_equal(ask_level(rig, 0, 1, &level), STATUS_INVALID_PARAMETER);
+}
+
 // Jobs go by addresses on every other node; the paging node's word decides how the manager pages. And where tables are
 // and what the IOMMU does each is a word of its own.
 static void what_is_said_in_each_way_to_have_addresses(void **state)
@@ -75,7 +110,7 @@ static void what_is_said_in_each_way_to_have_addresses(void **state)
     for (unsigned kind = 0; kind < 9; kind++) {
         struct rig *rig = NULL;
         DXGKARG_GETNODEMETADATA node;
-        DXGK_PAGE_TABLE_LEVEL_DESC levels[4];
+        DXGK_PAGE_TABLE_LEVEL_DESC level;
         DXGK_PHYSICALADAPTERCAPS physical;
 
         rig_model = kind == 8 ? 1 : 2;
@@ -91,11 +126,10 @@ static void what_is_said_in_each_way_to_have_addresses(void **state)
             assert_int_equal(node.GpuMmuSupported, i == 0 ? by_address : rig_model == 2);
             assert_int_equal(node.IoMmuSupported, 0);
         }
-        if (rig_model == 2)
-            assert_int_equal(ask(rig, DXGKQAITYPE_PAGETABLELEVELDESC, NULL, 0, levels, sizeof levels), STATUS_SUCCESS);
-        for (unsigned i = 0; i < 4 && rig_model == 2; i++) {
-            assert_int_equal(levels[i].PageTableSegmentId, segment);
-            assert_int_equal(levels[i].PagingProcessPageTableSegmentId, segment);
+        for (UINT16 i = 0; i < 4 && rig_model == 2; i++) {
+            assert_int_equal(ask_level(rig, i, 0, &level), STATUS_SUCCESS);
+            assert_int_equal(level.PageTableSegmentId, segment);
+            assert_int_equal(level.PagingProcessPageTableSegmentId, segment);
         }
         assert_int_equal(ask(rig, DXGKQAITYPE_PHYSICALADAPTERCAPS, NULL, 0, &physical, sizeof physical),
                          STATUS_SUCCESS);
@@ -134,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(R202_R203_R204_R205_R209_the_paging_space_is_the_managers_choice),
         CASE(what_the_adapter_says_of_its_page_tables),
+        CASE(what_it_is_not_asked_about_in_their_form_is_refused),
         cmocka_unit_test(what_is_said_in_each_way_to_have_addresses),
         cmocka_unit_test(a_device_without_page_tables_is_no_device_for_this_model),
     };
