@@ -14,7 +14,8 @@
 #define KMD_RING_ENTRIES_LOG2 8u
 #define KMD_RING_ENTRIES      (1u << KMD_RING_ENTRIES_LOG2)
 #define KMD_HAZARD_SLOTS      65536u
-#define KMD_SPACES            16u // Address spaces of the device; the first is the paging process's.
+// Address spaces of the device; the first is the paging process's.
+#define KMD_SPACES (1u + FERRY_KMD_PROGRAM_SPACES)
 
 // Jobs that named an allocation at one of the places it is paged in at. Renamed, it is at several at a time (R253).
 struct kmd_place {

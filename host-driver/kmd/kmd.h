@@ -22,6 +22,9 @@ const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_model2(unsigned ways);
 /// Page tables are in system memory (PageTableSegmentId 0).
 #define FERRY_KMD_HOST_TABLES 4u
 
+// Address spaces of the device that are not the paging process's.
+#define FERRY_KMD_PROGRAM_SPACES 15u
+
 // GPU addresses of the segments: segment 1 begins at 0 and so 0 is a valid segment address (R96); the aperture lies far
 // above, so that an address that lost its base is refused by the device instead of hitting video memory.
 #define FERRY_KMD_SEGMENT_LOCAL    1u

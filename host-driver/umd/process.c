@@ -4,8 +4,19 @@
 
 #include <stdlib.h>
 
+#include "link/problem.h"
 #include "umd/call.h"
 #include "umd/device.h"
+
+// In driver model 2, where each program has an address space of the device's, and the devices of no program one.
+static bool spaces_are_taken(const struct umd_adapter *adapter)
+{
+    uint32_t taken = 1;
+
+    for (const struct umd_process *process = adapter->processes; process; process = process->next)
+        taken++;
+    return adapter->model == 2 && taken >= FERRY_KMD_PROGRAM_SPACES;
+}
 
 int ferry_process_create(struct ferry_adapter *adapter_handle, const struct ferry_process_options *options,
                          struct ferry_process **handle)
@@ -23,6 +34,7 @@ int ferry_process_create(struct ferry_adapter *adapter_handle, const struct ferr
         return umd_leave(&call, FERRY_ERROR_NO_HOST_MEMORY);
     struct ferry_vidmm_process_options vidmm = {.size = sizeof vidmm};
     process->adapter = adapter;
+    ferry_problem_clear();
     if (options) {
         vidmm.weight = options->weight;
         vidmm.reservation = options->reservation_bytes;
@@ -33,6 +45,10 @@ int ferry_process_create(struct ferry_adapter *adapter_handle, const struct ferr
     process->handle = umd_handle_make(UMD_PROCESS, process, adapter);
     int error = process->handle ? ferry_vidmm_create_process(adapter->vidmm, &vidmm, &process->vidmm)
                                 : FERRY_ERROR_NO_HOST_MEMORY;
+    if (error == FERRY_ERROR_NO_VIDEO_MEMORY && spaces_are_taken(adapter))
+        ferry_problem_set("the device has %u address spaces, one for each program and one for the devices of no "
+                          "program, and all are taken: end a program, or use driver model 1",
+                          FERRY_KMD_PROGRAM_SPACES);
     if (error != FERRY_OK && process->handle)
         umd_handle_end(process->handle);
     if (error != FERRY_OK) {

@@ -462,9 +462,14 @@ static void programs_have_addresses_of_their_own(void **state)
     // The device has sixteen spaces: of the paging process, of the devices of no program, and of fourteen programs.
     for (uint32_t i = 3; i < 14; i++)
         ok(ferry_process_create(adapter, NULL, &processes[i]));
+    assert_string_equal(ferry_problem(), "");
     assert_int_equal(ferry_process_create(adapter, NULL, &processes[14]), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_non_null(strstr(ferry_problem(), "15 address spaces"));
     // A space that was given back knows nothing of the one before.
     ok(ferry_process_destroy(processes[0]));
+    const struct ferry_process_options greedy = {.size = sizeof greedy, .reservation_bytes = 8 * MIB};
+    assert_int_equal(ferry_process_create(adapter, &greedy, &processes[0]), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_string_equal(ferry_problem(), "");
     ok(ferry_process_create(adapter, NULL, &processes[0]));
     ok(ferry_process_create_device(processes[0], &m[0].device));
     ok(ferry_queue_create(m[0].device, &m[0].queue));

@@ -44,9 +44,9 @@ extern "C" {
 const char *ferry_error_name(int error);
 /// One sentence for people. Any thread.
 const char *ferry_error_text(int error);
-/// More of why ferry_adapter_open() refused in this thread, or of how the device was lost in a call of it: a sentence
-/// with names and numbers, for people, or "". Valid until the thread's next call that opens an adapter, lists them or
-/// loses a device.
+/// More of why ferry_adapter_open() refused in this thread, or of how the device was lost in a call of it, or of what
+/// ferry_process_create() has found none left: a sentence with names and numbers, for people, or "". Valid until the
+/// thread's next call that opens an adapter, lists them, creates a process or loses a device.
 const char *ferry_problem(void);
 
 #ifdef __GNUC__

@@ -295,7 +295,8 @@ struct ferry_process_options {
     void *context;
 };
 /// options NULL = weight 1, nothing reserved. Errors: ARGUMENT, HANDLE, NO_HOST_MEMORY, NO_VIDEO_MEMORY (all programs
-/// together can reserve no more than half of video memory).
+/// together can reserve no more than half of video memory; or, in driver model 2, all of the device's 15 address spaces
+/// are taken, of which one is that of the devices of no program: ferry_problem() says so then).
 int ferry_process_create(struct ferry_adapter *adapter, const struct ferry_process_options *options,
                          struct ferry_process **process);
 /// End the program as if it were killed: its devices with their queues and allocations, after the jobs that are under
