@@ -108,4 +108,5 @@ soak-replay: $(BUILD)/ferry
 	@set -e; for name in openarena stellarium minetest; do for vram in 64M 64G; do \
 	    $(BUILD)/ferry replay tests/data/$$name.memtrace.gz --backend model --vram $$vram --json $(BUILD)/soak/$$name-$$vram.json \
 	        --svg $(BUILD)/soak/$$name-$$vram.svg; done; done
-	@for what in smollm2:200M qwen3:900M; do $(BUILD)/ferry replay tests/data/$${what%:*}.memtrace.gz --backend model --vram $${what#*:} || exit 1; done
+	@set -e; for what in smollm2:200M qwen3:900M; do \
+	    $(BUILD)/ferry replay tests/data/$${what%:*}.memtrace.gz --backend model --vram $${what#*:}; done
