@@ -11,7 +11,7 @@ TEST_PROGRAMS += $(BUILD)/tests/test_umd
 # Programs and residency lists, with the test in the manager's place.
 UMD_CALL_TESTS := $(BUILD)/tests/umd_process $(BUILD)/tests/umd_residency
 $(UMD_CALL_TESTS): $(BUILD)/tests/umd_%: tests/unit/umd/test_%.c tests/unit/umd/adapter_alone.h $(BUILD)/obj-san/host-driver/umd/%.o \
-    $(call sanitized,$(addprefix host-driver/umd/,call.c handles.c observer.c)) $(HOST_HEADERS) $(CONTRACT)
+    $(call sanitized,$(addprefix host-driver/,umd/call.c umd/handles.c umd/observer.c link/problem.c)) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c %.o,$^) -lcmocka -lpthread -o $@
 TEST_PROGRAMS += $(UMD_CALL_TESTS)
