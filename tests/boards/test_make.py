@@ -23,7 +23,7 @@ def check(good, name, detail=""):
 
 
 def make(*arguments, board="ulx3s", **environment):
-    done = subprocess.run(["env", "MAKEFLAGS=", "make", "-s", "--no-print-directory", "-C", f"boards/{board}", *arguments],
+    done = subprocess.run(["env", "MAKEFLAGS=", "MAKELEVEL=0", "make", "-s", "--no-print-directory", "-C", f"boards/{board}", *arguments],
                           capture_output=True, text=True, check=False, env=os.environ | environment)
     return done.returncode, (done.stdout + done.stderr).splitlines()
 

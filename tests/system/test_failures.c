@@ -124,8 +124,11 @@ static void a_hang_is_cut_off_and_the_next_job_runs(void **state)
     uint64_t fence;
 
     write_content(list[1], 100000, 4);
-    must_be_resident(b->device, list, 2);
-    // After a job that names both their page-ins have ended, so it is the next job that hangs and is to blame.
+    struct ferry_residency residency = {.size = sizeof residency, .allocations = list, .count = 2};
+    assert_int_equal(ferry_make_resident(b->device, &residency), FERRY_PENDING);
+    ok(ferry_device_wait_paging(b->device, residency.paging_fence_value));
+    // Behind that and a job that names both nothing is with the device, so it is the next job that hangs and is to
+    // blame.
     ok(ferry_queue_copy(b->queue, list[0], 0, list[1], 0, 64));
     run_job(b->queue);
     ferry_model_hang(ferry_model_link_model(gpu_of(b)->link));
