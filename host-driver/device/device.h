@@ -135,7 +135,7 @@ uint64_t ferry_gpu_cycles(struct ferry_gpu *gpu);
 
 /// Take the fault not taken yet that reached the host first; *found = false when there is none. Errors: ARGUMENT.
 int ferry_gpu_next_fault(struct ferry_gpu *gpu, struct ferry_fault *fault, bool *found);
-/// Fill the device counters of `statistics` and unmapped_accesses; the other fields stay.
+/// Fill the device counters of `statistics` and what the link counts; the other fields stay.
 int ferry_gpu_counters(struct ferry_gpu *gpu, struct ferry_statistics *statistics);
 /// Drop every job; what was in flight retires ABORTED afterwards. Comes back when the engine is ready. Rings that a
 /// lost doorbell closed are open again; when it came after all, the number of its entry is skipped. Errors: TIMEOUT,

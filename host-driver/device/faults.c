@@ -194,5 +194,8 @@ int ferry_gpu_counters(struct ferry_gpu *gpu, struct ferry_statistics *statistic
         memcpy((char *)statistics + counter_fields[n].field, &values[counter_fields[n].offset / 8], sizeof(uint64_t));
     }
     statistics->unmapped_accesses = counts.unmapped_accesses;
+    statistics->noise_bytes = counts.noise_bytes;
+    statistics->broken_frames = counts.broken_frames;
+    statistics->frames_again = counts.frames_again;
     return FERRY_OK;
 }

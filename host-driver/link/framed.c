@@ -327,6 +327,14 @@ static uint32_t framed_delay(void *context)
     return cycles < INT32_MAX ? (uint32_t)cycles : INT32_MAX;
 }
 
+static void framed_counts(void *context, struct ferry_link_counts *counts)
+{
+    const struct ferry_frames_counts *frames = &((const struct framed *)context)->frames.counts;
+    counts->noise_bytes = frames->noise_bytes;
+    counts->broken_frames = frames->bad_frames;
+    counts->frames_again = frames->resent;
+}
+
 static void framed_describe(void *context, struct ferry_link_description *description)
 {
     const struct framed *framed = context;
@@ -452,6 +460,7 @@ int ferry_framed_open(const struct ferry_channel *channel, const struct ferry_li
         .cycles = framed_cycles,
         .run_seconds = framed_seconds,
         .inject = framed_inject,
+        .counts = framed_counts,
         .delay = framed_delay,
         .describe = framed_describe,
         .close = framed_close,

@@ -44,7 +44,10 @@ struct ferry_link_counts {
     uint64_t last_unmapped_address; // Bus address of the last of them.
     uint64_t mapped_pages;          // Now.
     uint64_t interrupts;            // Messages received since open.
-    double run_seconds;             // Host time spent in running the device; with cycles() it gives the rate.
+    // Of a link that carries frames of bytes, its host's end: bytes that were no part of a good frame, frames that came
+    // broken, and those that were sent again.
+    uint64_t noise_bytes, broken_frames, frames_again;
+    double run_seconds; // Host time spent in running the device; with cycles() it gives the rate.
 };
 
 /// What a back end can report while it runs. Call-backs run inside link calls and must not call the link. Any may be

@@ -171,6 +171,9 @@ static void counts(struct ferry_link *link, struct ferry_link_counts *counts)
     *counts = rc->counts;
     counts->mapped_pages = ferry_dma_map_pages(rc->map);
     counts->run_seconds = rc->transport.run_seconds(rc->transport.context);
+    if (rc->transport.counts != NULL) {
+        rc->transport.counts(rc->transport.context, counts);
+    }
 }
 
 static void observe(struct ferry_link *link, const struct ferry_link_observer *observer)

@@ -26,7 +26,8 @@ struct ferry_tlp_transport {
     uint64_t (*cycles)(void *context);
     /// Host seconds spent in run().
     double (*run_seconds)(void *context);
-    /// As in link.h; each may be NULL.
+    /// Fills what is of frames; the rest is the caller's. May be NULL, as may the following, which are those of link.h.
+    void (*counts)(void *context, struct ferry_link_counts *counts);
     void (*observe)(void *context, const struct ferry_link_observer *observer);
     int (*inject)(void *context, enum ferry_injection kind, uint32_t count);
     uint32_t (*delay)(void *context);

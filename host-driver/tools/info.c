@@ -58,6 +58,12 @@ int ferry_info(const char *backend, const char *board)
         printf("aperture           %s\n", ferry_size_text(info.aperture_bytes, size));
         printf("cycles since reset %" PRIu64 "\n", statistics.cycles);
         printf("faults             %" PRIu64 "\n", statistics.faults);
+        if (statistics.noise_bytes || statistics.broken_frames || statistics.frames_again)
+            ferry_print_line(
+                stdout,
+                "noise on the line  %" PRIu64 " bytes, %" PRIu64 " frames came broken, %" PRIu64
+                " were sent again; nothing is lost, but time: is the cable good, and the rate not too high?",
+                statistics.noise_bytes, statistics.broken_frames, statistics.frames_again);
         ferry_warn_of_board(&info, board);
     }
     ferry_adapter_close(adapter);

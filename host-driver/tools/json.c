@@ -137,6 +137,9 @@ int ferry_json_write(const char *path, const struct ferry_report *report)
     real(file, "sim_khz", ferry_sim_khz(report));
     number(file, "faults", report->faults);
     number(file, "unmapped_accesses", statistics->unmapped_accesses);
+    number(file, "noise_bytes", statistics->noise_bytes);
+    number(file, "broken_frames", statistics->broken_frames);
+    number(file, "frames_again", statistics->frames_again);
     number(file, "dummy_page_writes", statistics->dummy_page_writes);
     number(file, "renames", statistics->renames);
     number(file, "discard_stalls", statistics->discard_stalls);

@@ -44,6 +44,9 @@ static const size_t counts[] = {
     COUNT(firmware_busy_cycles),
     COUNT(window_refused),
     COUNT(unmapped_accesses),
+    COUNT(noise_bytes),
+    COUNT(broken_frames),
+    COUNT(frames_again),
 };
 #undef COUNT
 

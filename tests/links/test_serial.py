@@ -7,6 +7,7 @@ import fcntl
 import os
 import pty
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -217,6 +218,11 @@ def deaths():
         done = run("selftest", "--backend", f"uart:{link}")
         check(done.returncode == 0 and "8 passed, 0 failed" in done.stdout, "plugged_in_again_it_works_with_noise_on_the_line",
               done.stdout + done.stderr)
+        told = run("info", "--backend", f"uart:{link}").stdout
+        check(re.search(r"^noise on the line  [1-9]\d* bytes, [1-9]\d* frames came broken, ", told, re.M), "noise_is_told", told)
+    with device() as (_, path):
+        told = run("info", "--backend", f"uart:{path}").stdout
+        check("faults" in told and "noise" not in told, "a_good_line_has_no_noise", told)
 
 
 @contextlib.contextmanager

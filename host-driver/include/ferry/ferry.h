@@ -172,6 +172,9 @@ struct ferry_statistics {
     uint64_t firmware_packets, firmware_busy_cycles;
     uint64_t window_refused;
     uint64_t unmapped_accesses; // Device accesses to bus addresses that are not mapped.
+    // Serial port and USB, as far as the host's end can tell: what a bad cable does. Bytes that were no part of a good
+    // frame, frames that came broken, frames that were sent again.
+    uint64_t noise_bytes, broken_frames, frames_again;
 };
 /// Errors: ARGUMENT, HANDLE, TIMEOUT; CRITICAL comes with the figures all the same.
 int ferry_adapter_statistics(struct ferry_adapter *adapter, struct ferry_statistics *statistics);
