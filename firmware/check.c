@@ -10,7 +10,7 @@
 #define DESTINATION_KIND FERRY_PACKET_PLACES_DESTINATION_KIND_MASK
 #define WORDS(NAME)      (FERRY_PACKET_##NAME##_SIZE / 4)
 // Rights that count where there are no page tables.
-#define NO_TABLES (~(uint32_t)(FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK | FERRY_BAR0_RING_RIGHTS_TABLES_MASK))
+#define NO_TABLES (~(uint32_t)FERRY_BAR0_RING_RIGHTS_TABLES_MASK)
 
 // What an opcode's packets look like.
 struct shape {
@@ -292,7 +292,7 @@ static bool rights_hold(uint32_t header, uint32_t opcode, const struct ferry_sid
                refuse_range(fault, FERRY_FAULT_KIND_RIGHTS, &sides->destination);
     if (opcode == FERRY_OPCODE_ROOT || opcode == FERRY_OPCODE_FORGET)
         return (rights & FERRY_BAR0_RING_RIGHTS_TABLES_MASK) || refuse(fault, FERRY_FAULT_KIND_RIGHTS);
-    if (rights & FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK) {
+    if (rights & FERRY_CORE_FETCH_NEXT_VIRTUAL_ONLY_MASK) {
         bool pages = opcode == FERRY_OPCODE_COPY_PAGES;
 
         if ((sides->has_source || pages) && sides->source.kind != FERRY_ADDRESS_KIND_VIRTUAL)

@@ -29,7 +29,8 @@ struct ferry_sides {
 void ferry_check_sides(const volatile uint32_t *packet, uint32_t opcode, uint32_t places, struct ferry_sides *sides);
 
 // Holds one packet against every rule, in the order that the contract gives. left: bytes from the packet to the end of
-// its buffer, a multiple of 8, at least 8. rights: RING.RIGHTS of its ring. Returns false when the packet is refused,
+// its buffer, a multiple of 8, at least 8. rights: RING.RIGHTS of its ring, with the bit
+// virtual_only of FETCH_NEXT beside them. Returns false when the packet is refused,
 // with all of fault set but for header and packet_offset.
 bool ferry_check_packet(const volatile uint32_t *packet, uint32_t left, uint32_t rights, struct ferry_fault *fault);
 

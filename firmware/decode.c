@@ -89,7 +89,8 @@ enum ferry_progress ferry_decode_left(struct ferry_flight *flight)
     if (flight->stopped)
         return FERRY_DECODED;
 
-    uint32_t rights = hal_ring_read(flight->ring->registers, FERRY_CORE_RING_RIGHTS);
+    uint32_t rights = hal_ring_read(flight->ring->registers, FERRY_CORE_RING_RIGHTS) |
+                      (flight->claim & FERRY_CORE_FETCH_NEXT_VIRTUAL_ONLY_MASK);
     bool may_change = flight->plain_table_change && (rights & FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK);
 
     if (!flight->waits_for_ring && !may_change &&

@@ -22,16 +22,16 @@ static struct ferry_ring rings[FERRY_RINGS];
 #define PAGING  FERRY_CORE_WORK_PAGING_MASK
 #define OFFSET  FERRY_CORE_SEQUENCE_PACKET_OFFSET_MASK
 // Rights that the sequencer is told.
-#define RIGHTS       (FERRY_CORE_SEQUENCE_SYSTEM_MASK | FERRY_CORE_SEQUENCE_TABLES_MASK)
-#define SLOT         FERRY_CORE_FETCH_NEXT_SLOT_MASK
-#define VIRTUAL_ONLY FERRY_CORE_SEQUENCE_VIRTUAL_ONLY_MASK
-#define TROUBLE      (FERRY_CORE_WORK_FAULT_MASK | FERRY_CORE_WORK_FINISH_MASK)
+#define RIGHTS (FERRY_CORE_SEQUENCE_SYSTEM_MASK | FERRY_CORE_SEQUENCE_TABLES_MASK)
+// And what it is told as FETCH_NEXT has it.
+#define CLAIMED (FERRY_CORE_FETCH_NEXT_SLOT_MASK | FERRY_CORE_FETCH_NEXT_VIRTUAL_ONLY_MASK)
+#define TROUBLE (FERRY_CORE_WORK_FAULT_MASK | FERRY_CORE_WORK_FINISH_MASK)
 
 _Static_assert(OFFSET == FERRY_CORE_WORK_PACKET_OFFSET_MASK, "where WORK says, SEQUENCE goes on");
 _Static_assert(RIGHTS == (FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK | FERRY_BAR0_RING_RIGHTS_TABLES_MASK),
                "rights as the ring has them");
-_Static_assert(SLOT == FERRY_CORE_SEQUENCE_SLOT_MASK && SLOT == FERRY_CORE_FINISH_SLOT_MASK,
-               "the slot as it was claimed");
+_Static_assert(CLAIMED == (FERRY_CORE_SEQUENCE_SLOT_MASK | FERRY_CORE_SEQUENCE_VIRTUAL_ONLY_MASK), "as it was claimed");
+_Static_assert(FERRY_CORE_FETCH_NEXT_SLOT_MASK == FERRY_CORE_FINISH_SLOT_MASK, "the slot as it was claimed");
 
 static struct {
     struct ferry_flight *paging, *user; // Begun and not decoded to their end; null when there is none.
@@ -206,15 +206,8 @@ static inline struct ferry_flight *claim(uint32_t next)
     const struct ferry_ring *ring = &rings[FERRY_GET(FERRY_CORE_FETCH_NEXT_RING, next)];
     struct ferry_flight *flight = queues.flight_of[FERRY_GET(FERRY_CORE_FETCH_NEXT_SLOT, next)];
     uint32_t rights = hal_ring_read(ring->registers, FERRY_CORE_RING_RIGHTS);
-    uint32_t sequence = (next & SLOT) | (rights & RIGHTS);
+    uint32_t sequence = (next & CLAIMED) | (rights & RIGHTS);
     uint32_t wrong = (next & FERRY_CORE_FETCH_NEXT_FAULT_MASK) | (bytes & 7);
-    uint32_t virtual_only = rights & FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK;
-
-    // One branch for both, not taken: it costs nothing. Shifting the bit to its place would, and so would one that
-    // waits for it.
-    if (__builtin_expect(wrong | virtual_only, 0) && virtual_only)
-        sequence |= VIRTUAL_ONLY;
-
     bool broken = wrong || bytes > slot_bytes || (next & FERRY_CORE_FETCH_NEXT_RING_MASK) >= ring_end;
 
     // At work before anything is noted here, which then costs no time.
@@ -294,7 +287,7 @@ static inline enum ferry_progress sequenced(struct ferry_flight *flight, uint32_
     flight->sequencing = false;
     if (work & ENDED)
         return FERRY_DECODED;
-    flight->sequence = (flight->sequence & (SLOT | RIGHTS | VIRTUAL_ONLY)) | (work & OFFSET);
+    flight->sequence = (flight->sequence & (CLAIMED | RIGHTS)) | (work & OFFSET);
     flight->plain_table_change = work & FERRY_CORE_WORK_TABLE_MASK;
     return FERRY_GOES_ON;
 }

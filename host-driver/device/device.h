@@ -78,6 +78,8 @@ struct ferry_gpu_entry {
     uint32_t buffer_bytes;   // Multiple of 8, at most slot_bytes; 0 = only the fence.
     bool interrupt;
     uint32_t space; // Of its virtual addresses, 0 to 15; 0 where there are no page tables.
+    // Its packets may name no other kind of address: RIGHTS is their fault. false where there are no page tables.
+    bool virtual_only;
     uint64_t fence_value;
 };
 

@@ -84,7 +84,7 @@ static int ring_doorbell(struct ferry_gpu *gpu, uint32_t ring, uint32_t produced
 int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct ferry_gpu_entry *entry, uint32_t *number)
 {
     if (entry == NULL || !ring_made(gpu, ring) || entry->buffer_address % 8 != 0 || entry->buffer_bytes % 8 != 0 ||
-        entry->buffer_bytes > gpu->info.slot_bytes ||
+        entry->buffer_bytes > gpu->info.slot_bytes || (entry->virtual_only && !gpu->info.page_tables) ||
         entry->space >
             (gpu->info.page_tables ? FERRY_RING_ENTRY_FLAGS_SPACE_MASK >> FERRY_RING_ENTRY_FLAGS_SPACE_SHIFT : 0)) {
         return FERRY_ERROR_ARGUMENT;
@@ -101,7 +101,8 @@ int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct fer
             .buffer_address = entry->buffer_address,
             .buffer_bytes = entry->buffer_bytes,
             .flags = FERRY_PUT(FERRY_RING_ENTRY_FLAGS_INTERRUPT, entry->interrupt ? 1u : 0u) |
-                     FERRY_PUT(FERRY_RING_ENTRY_FLAGS_SPACE, entry->space),
+                     FERRY_PUT(FERRY_RING_ENTRY_FLAGS_SPACE, entry->space) |
+                     FERRY_PUT(FERRY_RING_ENTRY_FLAGS_VIRTUAL_ONLY, entry->virtual_only ? 1u : 0u),
             .fence_value = entry->fence_value,
         };
         error = ring_doorbell(gpu, ring, to->produced + 1);

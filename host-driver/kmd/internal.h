@@ -78,6 +78,7 @@ struct kmd_begun {
     uint32_t written;  // So many bytes of the copy there were written by earlier ones too.
     // Patch saw the commands, here, for the submission with this fence.
     uint32_t patched_as;
+    uint32_t names_places; // 1: it put places of allocations into them.
     void *commands;
 };
 
@@ -240,7 +241,8 @@ void kmd_resume_patched(const DXGKARG_PATCH *p);
 // Resubmission, since the ones before it may have written over what they read. So may that command itself, a copy: if
 // Patch has seen it for this submission, only the rest is left of it. Notes in the private data what it is submitted
 // as. A buffer with a fault of its own goes on like that too: the manager may take it for the reset's doing.
-uint32_t kmd_resume(struct kmd_ring *ring, const DXGKARG_SUBMITCOMMAND *s);
+// *names_places: Patch put places into the commands, of this submission or of the one that this goes on with.
+uint32_t kmd_resume(struct kmd_ring *ring, const DXGKARG_SUBMITCOMMAND *s, bool *names_places);
 // The fault of a buffer that went on in its middle counts from the buffer's start, as of any other.
 void kmd_resume_count(const struct kmd_ring *ring, struct ferry_fault *fault);
 // A job names the allocation at this place: it will be the ring's next entry.

@@ -24,6 +24,7 @@ void kmd_resume_patched(const DXGKARG_PATCH *p)
         return;
     memcpy(&begun, note, sizeof begun);
     begun.patched_as = p->SubmissionFenceId;
+    begun.names_places = p->PatchLocationListSubmissionLength != 0;
     begun.commands = p->pDmaBuffer;
     memcpy(note, &begun, sizeof begun);
 }
@@ -73,19 +74,25 @@ static void go_on(const struct kmd_ring *ring, const DXGKARG_SUBMITCOMMAND *s, s
         leave_the_rest((uint8_t *)begun->commands + at, begun->written);
 }
 
-uint32_t kmd_resume(struct kmd_ring *ring, const DXGKARG_SUBMITCOMMAND *s)
+uint32_t kmd_resume(struct kmd_ring *ring, const DXGKARG_SUBMITCOMMAND *s, bool *names_places)
 {
     uint8_t *note = s->Flags.Paging ? NULL
                                     : note_in(s->pDmaBufferPrivateData, s->DmaBufferPrivateDataSubmissionStartOffset,
                                               s->DmaBufferPrivateDataSubmissionEndOffset);
-    struct kmd_begun begun = {0};
+    struct kmd_begun begun;
 
+    *names_places = false;
     if (!note)
         return 0;
+    memcpy(&begun, note, sizeof begun);
     if (s->Flags.Resubmission) {
-        memcpy(&begun, note, sizeof begun);
         go_on(ring, s, &begun);
+    } else {
+        bool patched = begun.patched_as == s->SubmissionFenceId;
+
+        begun = (struct kmd_begun){.names_places = patched && begun.names_places};
     }
+    *names_places = begun.names_places;
     begun.fence_id = s->SubmissionFenceId;
     memcpy(note, &begun, sizeof begun);
     if (begun.offset) {

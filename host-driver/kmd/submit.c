@@ -132,14 +132,19 @@ NTSTATUS kmd_submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOMMAND *s)
     if (node >= KMD_RINGS || s->NodeOrdinal != node || bytes % 8 || bytes > adapter->info.slot_bytes)
         return STATUS_INVALID_PARAMETER;
 
-    uint32_t done = kmd_resume(&adapter->rings[node], s);
+    bool names_places;
+    uint32_t done = kmd_resume(&adapter->rings[node], s, &names_places);
     if (done > bytes)
         return STATUS_INVALID_PARAMETER;
+    const struct kmd_process *process = s->Flags.Paging ? NULL : context->device->process;
+    // In a program's own space what it may reach is what its page tables say. Places are there by Patch alone, which
+    // sees to it that they are its own.
     struct ferry_gpu_entry entry = {
         .buffer_address = (uint64_t)s->DmaBufferPhysicalAddress.QuadPart + s->DmaBufferSubmissionStartOffset + done,
         .buffer_bytes = bytes - done,
         .interrupt = true,
-        .space = !s->Flags.Paging && context->device->process ? context->device->process->space : 0,
+        .space = process ? process->space : 0,
+        .virtual_only = process && !names_places,
         .fence_value = s->SubmissionFenceId,
     };
     return kmd_status(enter_or_keep(adapter, node, &entry));

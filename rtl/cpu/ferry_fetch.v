@@ -237,6 +237,7 @@ module ferry_fetch #(
     wire        describe;
     wire        describe_interrupt;
     wire [3:0]  describe_space;
+    wire        describe_virtual_only;
     wire [7:0]  describe_fault;
     wire        describe_unread;
     wire        complete;
@@ -267,8 +268,9 @@ module ferry_fetch #(
         .push_final(!issue || burst_final), .push_slot(take ? free_slot : slot_reg),
         .full(queue_full), .empty(queue_empty),
         .fact_write(fact_write), .fact_slot(fact_write_slot), .fact_index(fact_write_index), .fact_data(fact_write_data),
-        .describe(describe), .describe_interrupt(describe_interrupt), .describe_space(describe_space), .describe_fault(describe_fault),
-        .describe_unread(describe_unread), .complete(complete), .complete_failed(complete_failed),
+        .describe(describe), .describe_interrupt(describe_interrupt), .describe_space(describe_space),
+        .describe_virtual_only(describe_virtual_only), .describe_fault(describe_fault), .describe_unread(describe_unread),
+        .complete(complete), .complete_failed(complete_failed),
         .write_valid(write_valid), .write_address(write_address), .write_data(write_data),
         .m_axi_rdata(m_axi_r[`FERRY_AXI_R_DATA_RANGE]), .m_axi_rresp(m_axi_r[`FERRY_AXI_R_RESPONSE_RANGE]),
         .m_axi_rlast(m_axi_r[`FERRY_AXI_R_LAST_RANGE]), .m_axi_rvalid(m_axi_rvalid), .m_axi_rready(m_axi_rready)
@@ -279,8 +281,9 @@ module ferry_fetch #(
         .free_slot(free_slot), .paging_may_take(paging_may_take), .user_may_take(user_may_take),
         .take(take), .take_ring(ring_reg), .take_entry(issued_now[4:0] + 5'd1),
         .write(fact_write), .write_slot(fact_write_slot), .write_index(fact_write_index), .write_data(fact_write_data),
-        .describe(describe), .describe_interrupt(describe_interrupt), .describe_space(describe_space), .describe_fault(describe_fault),
-        .describe_unread(describe_unread), .complete(complete), .complete_failed(complete_failed),
+        .describe(describe), .describe_interrupt(describe_interrupt), .describe_space(describe_space),
+        .describe_virtual_only(describe_virtual_only), .describe_fault(describe_fault), .describe_unread(describe_unread),
+        .complete(complete), .complete_failed(complete_failed),
         .look(look), .look_slot(slot_reg), .look_word(look_reg), .look_fault(look_fault),
         .fact_valid(fact_valid), .fact_slot(fact_slot), .fact_word(fact_word), .fact(fact), .fact_unread(fact_unread),
         .next(next), .claim(claim),

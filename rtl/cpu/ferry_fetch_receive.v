@@ -35,6 +35,7 @@ module ferry_fetch_receive #(
     output wire        describe,
     output wire        describe_interrupt,
     output wire [3:0]  describe_space,
+    output wire        describe_virtual_only,
     output wire [7:0]  describe_fault,
     output wire        describe_unread,
     // That slot is complete, or something of its buffer could not be read.
@@ -79,15 +80,16 @@ module ferry_fetch_receive #(
     // What the beats of the entry that came so far say.
     reg        interrupt_reg;
     reg [3:0]  space_reg;
+    reg        virtual_only_reg;
     reg        bad_size_reg;
     // The buffer begins in the last page of all addresses, at this word of it.
     reg        last_page_reg;
     reg [11:3] place_reg;
     reg        bad_reserved_reg;
 
-    // Where there are no page tables, a space is none of the flags.
+    // Where there are no page tables, space and virtual_only are none of the flags.
     localparam [31:0] FLAGS_RESERVED = `FERRY_RING_ENTRY_FLAGS_RESERVED_MASK | `FERRY_RING_ENTRY_FLAGS_RESERVED2_MASK
-        | (PAGE_TABLES ? 32'd0 : `FERRY_RING_ENTRY_FLAGS_SPACE_MASK);
+        | (PAGE_TABLES ? 32'd0 : `FERRY_RING_ENTRY_FLAGS_SPACE_MASK | `FERRY_RING_ENTRY_FLAGS_VIRTUAL_ONLY_MASK);
 
     wire marker = !empty && head_kind == K_MARKER;
     wire beyond = !empty && head_kind == K_BEYOND;
@@ -114,6 +116,7 @@ module ferry_fetch_receive #(
     assign describe = beyond || (entry_beat && m_axi_rlast);
     assign describe_interrupt = interrupt_reg && !error_now;
     assign describe_space = space_reg;
+    assign describe_virtual_only = virtual_only_reg;
     assign describe_unread = error_now;
     assign describe_fault = error_now    ? `FERRY_FAULT_KIND_BUFFER_FETCH :
                             bad_size_reg ? `FERRY_FAULT_KIND_BUFFER_SIZE :
@@ -152,6 +155,7 @@ module ferry_fetch_receive #(
                 bad_size_reg <= (|low[31:SLOT_BYTES_LOG2] && low != SLOT_BYTES) || low[2:0] != 3'd0 || goes_round;
                 interrupt_reg <= high[0];
                 space_reg <= high[`FERRY_RING_ENTRY_FLAGS_SPACE_RANGE];
+                virtual_only_reg <= high[`FERRY_RING_ENTRY_FLAGS_VIRTUAL_ONLY_SHIFT];
                 bad_reserved_reg <= bad_reserved_reg || (high & FLAGS_RESERVED) != 32'd0;
             end
             default: ;

@@ -35,6 +35,7 @@ module ferry_fetch_slots #(
     input  wire         describe,
     input  wire         describe_interrupt,
     input  wire [3:0]   describe_space,
+    input  wire         describe_virtual_only,
     input  wire [7:0]   describe_fault,
     // It could not be read itself.
     input  wire         describe_unread,
@@ -84,6 +85,7 @@ module ferry_fetch_slots #(
     reg [2:0]  ring_reg [0:3];
     reg [4:0]  entry_reg [0:3];
     reg [3:0]  space_reg [0:3];
+    reg [3:0]  virtual_only_reg;
     reg [7:0]  fault_reg [0:3];
     // Its entry could not be read.
     reg [3:0]  unread_reg;
@@ -125,7 +127,8 @@ module ferry_fetch_slots #(
 
     assign next = {
         next_valid, 3'd0, space_reg[next_slot],
-        fault_reg[next_slot], 2'd0, entry_reg[next_slot], interrupt_reg[next_slot], 1'b0, ring_reg[next_slot], next_slot, 2'd0
+        fault_reg[next_slot], 2'd0, entry_reg[next_slot], interrupt_reg[next_slot],
+        virtual_only_reg[next_slot], ring_reg[next_slot], next_slot, 2'd0
     } & {32{next_valid}};
 
     wire [1:0] read_slot = look ? look_slot : fact_valid ? fact_slot : claimed_reg;
@@ -161,6 +164,7 @@ module ferry_fetch_slots #(
         used_reg <= (used_reg | taken) & ~released;
         ready_reg <= (ready_reg | completed) & ~released;
         interrupt_reg <= (interrupt_reg & ~described) | (described & {4{describe_interrupt}});
+        virtual_only_reg <= (virtual_only_reg & ~described) | (described & {4{describe_virtual_only}});
         unread_reg <= (unread_reg & ~described) | (described & {4{describe_unread}});
         if (take) begin
             ring_reg[free_slot] <= take_ring;

@@ -53,6 +53,7 @@ struct model_slot {
     uint64_t ready_at;             // Cycle from which it may be carried out.
     uint64_t address, fence_value; // 0 when the entry could not be read.
     bool interrupt, unread;
+    bool virtual_only; // Its packets may name no other kind of address.
     struct model_fault fault;
     uint32_t done;    // Bytes of the packets that were carried out.
     uint32_t written; // Bytes that the COPY behind them has written, which is being carried out.

@@ -155,10 +155,12 @@ static void fetch(struct ferry_model *model, uint32_t ring)
     uint32_t flags = model_get32(entry + FERRY_RING_ENTRY_FLAGS);
     uint32_t reserved = FERRY_RING_ENTRY_FLAGS_RESERVED_MASK | FERRY_RING_ENTRY_FLAGS_RESERVED2_MASK;
 
-    if (model->options.page_tables)
+    if (model->options.page_tables) {
         slot->space = FERRY_GET(FERRY_RING_ENTRY_FLAGS_SPACE, flags);
-    else
-        reserved |= FERRY_RING_ENTRY_FLAGS_SPACE_MASK;
+        slot->virtual_only = flags & FERRY_RING_ENTRY_FLAGS_VIRTUAL_ONLY_MASK;
+    } else {
+        reserved |= FERRY_RING_ENTRY_FLAGS_SPACE_MASK | FERRY_RING_ENTRY_FLAGS_VIRTUAL_ONLY_MASK;
+    }
     slot->interrupt = flags & FERRY_RING_ENTRY_FLAGS_INTERRUPT_MASK;
     bool goes_round = slot->bytes && slot->address + (slot->bytes - 1) < slot->address;
     if (slot->bytes > MODEL_SLOT_BYTES || slot->bytes % 8 || goes_round) {

@@ -242,8 +242,8 @@ static bool check_kinds(const struct ferry_model *model, const struct packet *p,
     return true;
 }
 
-// Check 6: what the ring may do.
-static bool check_rights(const struct packet *p, uint32_t rights, struct model_fault *fault)
+// Check 6: what the ring may do, and the buffer of its entry.
+static bool check_rights(const struct packet *p, uint32_t rights, bool virtual_only, struct model_fault *fault)
 {
     uint32_t has = shapes[p->opcode].has;
 
@@ -254,7 +254,7 @@ static bool check_rights(const struct packet *p, uint32_t rights, struct model_f
             return refuse_at(fault, FERRY_FAULT_KIND_RIGHTS, FERRY_ADDRESS_KIND_APERTURE, destination_of(p), true);
         return true;
     }
-    if (rights & FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK) {
+    if (virtual_only) {
         if ((has & HAS_SOURCE) && p->source_kind != FERRY_ADDRESS_KIND_VIRTUAL)
             return refuse_at(fault, FERRY_FAULT_KIND_RIGHTS, p->source_kind, source_of(p), false);
         if (((has & HAS_DESTINATION) || p->opcode == FERRY_OPCODE_DISCARD) &&
@@ -428,8 +428,8 @@ static bool run_packet(struct ferry_model *model, const struct model_slot *slot,
         (p->opcode == FERRY_OPCODE_COPY_RECTANGLE && !model->options.tiling))
         return refuse(fault, FERRY_FAULT_KIND_PACKET_OPCODE);
     return check_length(p, fault) && check_reserved(p, fault) && check_kinds(model, p, fault) &&
-           check_rights(p, model->rings[slot->ring].rights, fault) && check_places(model, p, fault) &&
-           carry_out(model, p, fault);
+           check_rights(p, model->rings[slot->ring].rights, slot->virtual_only, fault) &&
+           check_places(model, p, fault) && carry_out(model, p, fault);
 }
 
 bool model_run_buffer(struct ferry_model *model, struct model_slot *slot)

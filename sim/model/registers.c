@@ -6,6 +6,9 @@
 #define VIEWS_END    (FERRY_BAR0_VIEW_AT + MODEL_VIEWS * FERRY_BAR0_VIEW_STRIDE)
 #define COUNTERS_END (FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_STRIDE)
 
+#define RIGHTS                                                                                                         \
+    (FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK | FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK |                                \
+     FERRY_BAR0_RING_RIGHTS_PROTECTED_MASK | FERRY_BAR0_RING_RIGHTS_TABLES_MASK)
 #define LAYOUT_BITS                                                                                                    \
     (FERRY_BAR0_VIEW_LAYOUT_SWIZZLE_MASK | FERRY_BAR0_VIEW_LAYOUT_SMALL_MASK | FERRY_BAR0_VIEW_LAYOUT_ENABLE_MASK)
 
@@ -60,7 +63,7 @@ static void ring_write(struct model_ring *ring, uint32_t offset, uint32_t value)
     case FERRY_BAR0_RING_BASE:
     case FERRY_BAR0_RING_BASE + 4: set_half(&ring->base, offset, value); break;
     case FERRY_BAR0_RING_ENTRIES_LOG2: ring->entries_log2 = value & FERRY_BAR0_RING_ENTRIES_LOG2_VALUE_MASK; break;
-    case FERRY_BAR0_RING_RIGHTS: ring->rights = value & 31; break;
+    case FERRY_BAR0_RING_RIGHTS: ring->rights = value & RIGHTS; break;
     case FERRY_BAR0_RING_PRODUCER: ring->producer = value; break;
     case FERRY_BAR0_RING_CONTROL: ring->control = value & FERRY_BAR0_RING_CONTROL_ENABLE_MASK; break;
     case FERRY_BAR0_RING_FENCE_ADDRESS:

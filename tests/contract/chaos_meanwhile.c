@@ -265,6 +265,11 @@ static bool is_fair(unsigned device)
     return chaos_no_memory(result) || chaos_vain(result);
 }
 
+bool chaos_is_held(const struct shadow *s)
+{
+    return meanwhile.runs && s == meanwhile.shadow && (meanwhile.what == LOOKS || meanwhile.what == WRITES);
+}
+
 // Without memory it is locked still; it goes next time.
 static void unlock(void)
 {

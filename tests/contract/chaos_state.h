@@ -138,6 +138,8 @@ uint32_t chaos_draw(uint32_t below);
 int chaos_joined(int result, unsigned device);
 /// The device has been ended meanwhile.
 bool chaos_is_gone(unsigned device);
+/// The other thread locks it and is not over: by its call's end it is locked, which is nobody else's to end.
+bool chaos_is_held(const struct shadow *s);
 /// Nothing comes from the device in this step, and so the call has come to nothing.
 bool chaos_vain(int result);
 void chaos_vain_ends(void);

@@ -404,7 +404,7 @@ static void lock_or_unlock(struct shadow *s)
     else
         lock(s);
     for (unsigned i = 0; i < 3; i++)
-        if ((s = chaos_any())->locked && !chaos_is_gone(s->device))
+        if (!chaos_is_held(s = chaos_any()) && s->locked && !chaos_is_gone(s->device))
             chaos_unlock(s);
 }
 

@@ -78,7 +78,7 @@ static void page_in(unsigned n, uint32_t pages)
 
 static uint32_t submit(uint32_t ring, unsigned n)
 {
-    const struct ferry_gpu_entry entry = {buffer[n].bus, 4 * words[n], true, 0, 1};
+    const struct ferry_gpu_entry entry = {buffer[n].bus, 4 * words[n], true, 0, false, 1};
     uint32_t number;
     CHECK(ferry_gpu_ring_submit(gpu, ring, &entry, &number));
     words[n] = 0;

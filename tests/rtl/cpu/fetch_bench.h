@@ -40,7 +40,7 @@ struct Entry {
     uint64_t address, fence;
     uint32_t bytes, fault;
     uint32_t failed; // Byte offset of what could not be read of the buffer.
-    bool interrupt, unread;
+    bool interrupt, unread, virtual_only;
     unsigned space;
 };
 
@@ -205,7 +205,8 @@ inline void produce(Bench &bench, unsigned number)
     e.fence = random.word();
     e.interrupt = random.once_in(2);
     e.space = random.below(16);
-    uint64_t flags = e.interrupt | e.space << 4, reserved = 0;
+    e.virtual_only = random.once_in(2);
+    uint64_t flags = e.interrupt | e.space << 4 | e.virtual_only << 8, reserved = 0;
     unsigned reserved_flag = 0;
     for (unsigned word = 0; word < 4; word++)
         bench.host.unread.erase((at >> 3) + word);
@@ -218,9 +219,9 @@ inline void produce(Bench &bench, unsigned number)
         e.fault = FERRY_FAULT_KIND_BUFFER_SIZE;
         break;
     case 1:
-        // Any but the one for the interrupt and the four of the space.
-        reserved_flag = random.below(27);
-        flags |= 2ull << (reserved_flag < 3 ? reserved_flag : reserved_flag + 4);
+        // Any but the one for the interrupt, the four of the space and the one that confines.
+        reserved_flag = random.below(26);
+        flags |= 2ull << (reserved_flag < 3 ? reserved_flag : reserved_flag + 5);
         e.fault = FERRY_FAULT_KIND_PACKET_RESERVED;
         break;
     case 2:

@@ -103,8 +103,10 @@ static void fetching(Checks &checks, Random &random)
             claims++;
             checks.equal(next >> 16 & 255, e.fault, "fault");
             checks.equal(next >> 8 & 1, e.interrupt, "interrupt flag");
-            if (!e.unread)
+            if (!e.unread) {
                 checks.equal(next >> 24 & 15, e.space, "space");
+                checks.equal(next >> 7 & 1, e.virtual_only, "whether it confines its buffer");
+            }
             checks.equal(next >> 9 & 31, owner.claimed & 31, "number of the entry");
             checks.equal(bench.fact(FENCE, 2), e.unread ? 0 : e.fence, "fence value");
             checks.equal(bench.top.fact_unread, e.unread, "whether the entry could be read");

@@ -80,7 +80,7 @@ class Ring
         uint64_t at = RINGS + number_ * 0x1000 + produced_ % 8 * 32;
         fence_ += fence_step;
         root_.store64(at, buffer());
-        root_.store64(at + 8, bytes_ | uint64_t{flags} << 32);
+        root_.store64(at + 8, bytes_ | uint64_t{flags | entry_flags} << 32);
         root_.store64(at + 16, fence_);
         root_.store64(at + 24, 0);
         root_.bar0(ring(number_, FERRY_BAR0_RING_PRODUCER), ++produced_);
@@ -113,6 +113,8 @@ class Ring
 
     // From one fence value to the next.
     uint64_t fence_step;
+    // Of every entry, besides those that submit() is given.
+    uint32_t entry_flags = 0;
 
   private:
     void open(uint32_t rights)

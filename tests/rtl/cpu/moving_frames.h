@@ -271,7 +271,8 @@ class MovingFrames
         checks_.that(root_.boot("build/firmware/firmware.bin"), "firmware serves rings");
         log_faults();
         paging_.begin_anew(7 | FERRY_BAR0_RING_RIGHTS_TABLES_MASK);
-        users_[0]->begin_anew(FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK);
+        users_[0]->begin_anew(0);
+        users_[0]->entry_flags = FERRY_RING_ENTRY_FLAGS_VIRTUAL_ONLY_MASK;
         users_[1]->begin_anew(FERRY_BAR0_RING_RIGHTS_TABLES_MASK);
         name_root();
         paging_.submit();

@@ -224,7 +224,7 @@ class Bench
                 return &oracle->actions[i];
         return nullptr;
     }
-    bool virtual_only() const { return PAGE_TABLES && (limits.rights & FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK); }
+    bool virtual_only() const { return PAGE_TABLES && (limits.rights & FERRY_CORE_FETCH_NEXT_VIRTUAL_ONLY_MASK); }
     // What comparing shows to be good: below 4 GiB of video memory, and in front of what is protected; below the last
     // byte of a space; not every space to be forgotten.
     bool plain(const oracle_action &job, uint32_t opcode) const

@@ -134,7 +134,7 @@ void single_bits(Bench &bench)
     bench.checks.begin("every_single_bit_of_a_packet_counts_as_the_manual_says");
     for (const oracle_limits &limits : {every_limits()[0], every_limits()[1]})
         for (uint32_t rights : {7u, 7u & ~FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK, 7u | FERRY_BAR0_RING_RIGHTS_TABLES_MASK,
-                                7u | FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK}) {
+                                7u | FERRY_CORE_FETCH_NEXT_VIRTUAL_ONLY_MASK}) {
             bench.limits = limits;
             bench.limits.rights = rights;
             for (const Words &form : forms)
@@ -221,7 +221,7 @@ void mixes(Bench &bench)
             bench.limits.rights |= FERRY_BAR0_RING_RIGHTS_TABLES_MASK;
         bool all_virtual = random.once_in(4);
         if (all_virtual)
-            bench.limits.rights |= FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK;
+            bench.limits.rights |= FERRY_CORE_FETCH_NEXT_VIRTUAL_ONLY_MASK;
         Words buffer;
         while (buffer.size() < 2 + random.below(120)) {
             uint32_t from = random.below(4), to = random.below(4), bytes = random.below(30000);

@@ -27,8 +27,9 @@ class StormJobs
 
     StormJobs(Checks &checks, Random &random, Bench &bench)
         : checks_(checks), random_(random), root_(bench.root()),
-          third_(root_, 2, THIRD_RIGHTS), rings_{&bench.paging(), &bench.user(), &third_}
+          third_(root_, 2, 1), rings_{&bench.paging(), &bench.user(), &third_}
     {
+        third_.entry_flags = FERRY_RING_ENTRY_FLAGS_VIRTUAL_ONLY_MASK;
         bench.mix();
         for (unsigned page = 0; page < MOVING; page++)
             for (unsigned i = 0; i < 4096; i++)
@@ -70,7 +71,7 @@ class StormJobs
     {
         const uint32_t paging = 7 | FERRY_BAR0_RING_RIGHTS_TABLES_MASK;
         for (unsigned n = 0; n < RINGS_USED; n++)
-            ring_of(n).begin_anew(n == 0 ? paging : n == 1 ? 1 : THIRD_RIGHTS);
+            ring_of(n).begin_anew(n == 0 ? paging : 1);
         prepare();
     }
     // Wherever an entry leads, the page's content is there.
@@ -91,7 +92,7 @@ class StormJobs
     unsigned moved() const { return moved_; }
 
   private:
-    static const uint32_t THIRD_RIGHTS = 1 | FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK, SLOT = 4096;
+    static const uint32_t SLOT = 4096;
     // Beside the table of video memory that the bench has, the same in the host's, and one above each in the other.
     static const uint64_t HOST_TABLE = HOST + 0x70000, HIGH_HOST_TABLE = HOST + 0x71000, HIGH_TABLE = 0x810000;
     // Pages that move between two frames, one in either memory; where they are in the space.
@@ -187,7 +188,7 @@ class StormJobs
         at(written.out, place) = static_cast<uint8_t>(~byte);
         name(n, place);
     }
-    // One of the names of a place; the third ring has a right to one kind alone, and names others now and then.
+    // One of the names of a place; the third ring is confined to one kind, and names others now and then.
     uint32_t kind_of(unsigned n, bool host, uint64_t place, uint32_t bytes, uint64_t &address)
     {
         address = place;

@@ -76,8 +76,10 @@ int main(int argc, char **argv)
     checks.equal(root.load64(FAULTS) >> 32 & 255, FERRY_FAULT_KIND_BUFFER_SIZE, "first fault");
     checks.equal(root.load64(FAULTS + 64) >> 32 & 255, FERRY_FAULT_KIND_RANGE, "second fault");
 
-    checks.begin("tiny_has_no_spaces_that_an_entry_could_name");
-    for (unsigned bit = 0; bit < 4; bit++) {
+    checks.begin("tiny_has_no_spaces_that_an_entry_could_name_or_be_confined_to");
+    static_assert(FERRY_RING_ENTRY_FLAGS_VIRTUAL_ONLY_SHIFT == FERRY_RING_ENTRY_FLAGS_SPACE_SHIFT + 4,
+                  "bit 4 of these");
+    for (unsigned bit = 0; bit < 5; bit++) {
         user.copy(FERRY_ADDRESS_KIND_LOCAL, 0, FERRY_ADDRESS_KIND_LOCAL, 0x1000, 8);
         user.submit(1u << (FERRY_RING_ENTRY_FLAGS_SPACE_SHIFT + bit));
         checks.that(user.wait(), "fence of the buffer of a space");

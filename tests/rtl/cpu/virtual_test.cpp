@@ -42,7 +42,8 @@ int main(int argc, char **argv)
     checks.equal(FERRY_GET(FERRY_BAR0_CAPABILITIES_PAGE_TABLES, root.bar0(FERRY_BAR0_CAPABILITIES)), 1, "page tables");
     root.bar0_64(FERRY_BAR0_FAULT_LOG_ADDRESS, FAULTS);
     root.bar0(FERRY_BAR0_FAULT_LOG_ENTRIES_LOG2, 4);
-    Ring paging(root, 0, TABLE_RIGHTS), user(root, 1, FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK);
+    Ring paging(root, 0, TABLE_RIGHTS), user(root, 1, 0);
+    user.entry_flags = FERRY_RING_ENTRY_FLAGS_VIRTUAL_ONLY_MASK;
     uint64_t faults = 0;
     auto runs = [&](Ring &ring, uint32_t flags, const char *what) {
         ring.submit(flags);
@@ -117,7 +118,13 @@ int main(int argc, char **argv)
 
     checks.begin("virtual_rights");
     user.copy(VIRTUAL, BASE, LOCAL, 0x1000, 8);
-    faults_with(user, SPACE << 4, FERRY_FAULT_KIND_RIGHTS, 0x1000, 0, 0, "an address that is not virtual");
+    faults_with(user, SPACE << 4, FERRY_FAULT_KIND_RIGHTS, 0x1000, 0, 0, "a destination that is not virtual");
+    user.copy(LOCAL, 0x1000, VIRTUAL, BASE, 8);
+    faults_with(user, SPACE << 4, FERRY_FAULT_KIND_RIGHTS, 0x1000, 0, 0, "a source that is not virtual");
+    user.entry_flags = 0;
+    user.copy(VIRTUAL, BASE, LOCAL, 0x1000, 8);
+    runs(user, SPACE << 4, "the same of an entry that does not confine its buffer");
+    user.entry_flags = FERRY_RING_ENTRY_FLAGS_VIRTUAL_ONLY_MASK;
     set_root(user, SPACE, 1, TABLES);
     faults_with(user, SPACE << 4, FERRY_FAULT_KIND_RIGHTS, 0, 0, 0, "a root");
     forget(user, FERRY_FORGET_SCOPE_ALL, 0, 0);

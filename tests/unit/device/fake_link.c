@@ -101,7 +101,7 @@ static void power_on(struct fake_link *fake)
     memset(fake->registers, 0, sizeof(fake->registers));
     memset(fake->retired, 0, sizeof(fake->retired));
     *at(fake, FERRY_BAR0_MAGIC) = 0x59525246;
-    *at(fake, FERRY_BAR0_CONTRACT_VERSION) = 0x50000;
+    *at(fake, FERRY_BAR0_CONTRACT_VERSION) = 0x60000;
     *at(fake, FERRY_BAR0_CAPABILITIES) = 0x3c455; // 8 byte data, 4096 byte slots, 4 slots, 32 tags, 5 rings.
     *at(fake, FERRY_BAR0_APERTURE_PAGES) = 4096;
     *at(fake, FERRY_BAR0_LOCAL_BYTES) = 0x3000000;

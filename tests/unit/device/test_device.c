@@ -8,7 +8,7 @@ static void ring_registers_and_entries_are_as_the_contract_says(void **context)
 {
     struct state *state = *context;
     uint32_t number;
-    const struct ferry_gpu_entry entry = {0x1234567890, 64, true, 0, 0xabcdef0123456789};
+    const struct ferry_gpu_entry entry = {0x1234567890, 64, true, 0, false, 0xabcdef0123456789};
     assert_int_equal(ferry_gpu_ring_create(state->gpu, 2, 3, FERRY_GPU_RIGHT_SYSTEM), FERRY_OK);
     const uint32_t ring = FERRY_BAR0_RING_AT + 2 * FERRY_BAR0_RING_STRIDE;
     assert_int_equal(reg(state, ring + FERRY_BAR0_RING_BASE) % 4096, 0);
@@ -28,7 +28,7 @@ static void ring_registers_and_entries_are_as_the_contract_says(void **context)
     assert_int_equal(ferry_gpu_ring_completed(state->gpu, 2, &fence), FERRY_OK);
     assert_true(fence.value == 0xabcdef0123456789 && fence.retired == 1 && fence.status == 0 && fence.faults == 0);
     assert_int_equal(ferry_gpu_ring_pending(state->gpu, 2), 0);
-    const struct ferry_gpu_entry silent = {0x1234567890, 64, false, 0, 2};
+    const struct ferry_gpu_entry silent = {0x1234567890, 64, false, 0, false, 2};
     assert_int_equal(ferry_gpu_ring_submit(state->gpu, 2, &silent, &number), FERRY_OK);
     assert_int_equal(fake_link_entry(state->fake, 2, 1)->flags, 0);
 }

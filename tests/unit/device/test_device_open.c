@@ -13,7 +13,7 @@ void open_loads_the_image_and_reports_sizes(void **context)
     struct state *state = *context;
     struct ferry_gpu_info info;
     ferry_gpu_query(state->gpu, &info);
-    assert_int_equal(info.contract_version, 0x50000);
+    assert_int_equal(info.contract_version, 0x60000);
     assert_int_equal(info.firmware_version, 0x10000);
     assert_int_equal(info.rings, 5);
     assert_int_equal(info.tags, 32);
@@ -23,7 +23,7 @@ void open_loads_the_image_and_reports_sizes(void **context)
     assert_int_equal(info.aperture_pages, 4096);
     assert_int_equal(info.local_bytes, 0x3000000);
     assert_memory_equal((char *)state->fake->registers + 0x8000, ferry_firmware_image, ferry_firmware_image_bytes);
-    assert_int_equal(reg(state, FERRY_BAR0_HOST_CONTRACT), 0x50000);
+    assert_int_equal(reg(state, FERRY_BAR0_HOST_CONTRACT), 0x60000);
     assert_int_equal(reg(state, FERRY_BAR0_CONTROL), 1);
     assert_int_not_equal(reg(state, FERRY_BAR0_ENGINE_TIMEOUT), 0);
     assert_int_not_equal(reg(state, FERRY_BAR0_COMPLETION_TIMEOUT), 0);
@@ -85,7 +85,7 @@ void a_newer_minor_version_is_taken(void **context)
     bool closed = false;
     struct ferry_gpu *gpu;
     struct fake_link *fake = fake_link_create(&closed);
-    fake->registers[FERRY_BAR0_CONTRACT_VERSION / 4] = 0x50009;
+    fake->registers[FERRY_BAR0_CONTRACT_VERSION / 4] = 0x60009;
     assert_int_equal(ferry_gpu_open(&fake->link, NULL, &gpu), FERRY_OK);
     ferry_gpu_close(gpu);
 }
@@ -172,7 +172,7 @@ void a_device_that_has_run_before_is_reset(void **context)
         struct fake_link *fake = fake_link_create(&closed);
         without = *fake->link.operations;
         without.reset = NULL;
-        fake->registers[FERRY_BAR0_HOST_CONTRACT / 4] = 0x50000;
+        fake->registers[FERRY_BAR0_HOST_CONTRACT / 4] = 0x60000;
         fake->registers[FERRY_BAR0_FAULT_LOG_PRODUCED / 4] = 77;
         fake->reset_error = cases[n].error;
         fake->reset_reads = cases[n].reads;

@@ -200,6 +200,7 @@ static uint32_t claim(void)
         latch(entry);
         return FERRY_PUT(FERRY_CORE_FETCH_NEXT_SLOT, entry->slot) | FERRY_PUT(FERRY_CORE_FETCH_NEXT_RING, ring) |
                FERRY_PUT(FERRY_CORE_FETCH_NEXT_INTERRUPT, (uint32_t)entry->interrupt) |
+               (entry->rights & FERRY_CORE_FETCH_NEXT_VIRTUAL_ONLY_MASK) |
                FERRY_PUT(FERRY_CORE_FETCH_NEXT_ENTRY, number_of(entry)) |
                FERRY_PUT(FERRY_CORE_FETCH_NEXT_FAULT, entry->fetch_fault) | FERRY_CORE_FETCH_NEXT_VALID_MASK;
     }
@@ -287,7 +288,7 @@ static uint32_t read_ring(unsigned ring, unsigned offset)
     case FERRY_CORE_RING_BASE_LOW: return (uint32_t)machine.ring_base[ring];
     case FERRY_CORE_RING_BASE_HIGH: return (uint32_t)(machine.ring_base[ring] >> 32);
     case FERRY_CORE_RING_ENTRIES_LOG2: return machine.ring_entries_log2[ring];
-    case FERRY_CORE_RING_RIGHTS: return machine.rights[ring];
+    case FERRY_CORE_RING_RIGHTS: return machine.rights[ring] & ~FERRY_CORE_FETCH_NEXT_VIRTUAL_ONLY_MASK;
     case FERRY_CORE_RING_FENCE_ADDRESS_LOW: return (uint32_t)machine.fence_address[ring];
     case FERRY_CORE_RING_FENCE_ADDRESS_HIGH: return (uint32_t)(machine.fence_address[ring] >> 32);
     case FERRY_CORE_RING_RETIRED: return machine.rings[ring].retired;

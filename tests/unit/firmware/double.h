@@ -62,8 +62,8 @@ struct double_ring {
 struct double_machine {
     // Set by the test before the start.
     uint32_t hardware_contract, host_contract, capabilities;
-    struct oracle_limits limits; // rights are per ring, below.
-    uint32_t rights[DOUBLE_RINGS];
+    struct oracle_limits limits;   // rights are per ring, below.
+    uint32_t rights[DOUBLE_RINGS]; // And FETCH_NEXT's virtual_only: then its entries say so.
     uint64_t fence_address[DOUBLE_RINGS], log_address, ring_base[DOUBLE_RINGS];
     uint32_t ring_entries_log2[DOUBLE_RINGS];
     uint32_t log_entries_log2;

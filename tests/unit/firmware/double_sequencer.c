@@ -88,9 +88,10 @@ void double_start_sequencer(uint32_t command)
     }
     if (machine.stage[FERRY_CORE_SEQUENCE_END / 4] != entry->bytes)
         double_wrong("sequencer told another length than the buffer's", machine.stage[FERRY_CORE_SEQUENCE_END / 4]);
-    if (!(command & FERRY_CORE_SEQUENCE_VIRTUAL_ONLY_MASK) &&
-        (entry->rights & FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK))
-        double_wrong("sequencer not told that the ring names virtual addresses only", entry->rights);
+    if (!(command & FERRY_CORE_SEQUENCE_VIRTUAL_ONLY_MASK) !=
+        !(entry->rights & FERRY_CORE_FETCH_NEXT_VIRTUAL_ONLY_MASK))
+        double_wrong("sequencer not told as the entry has it whether virtual addresses alone may be named",
+                     entry->rights);
     if (((command & FERRY_CORE_SEQUENCE_SYSTEM_MASK) && !(entry->rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK)) ||
         ((command & FERRY_CORE_SEQUENCE_TABLES_MASK) && !(entry->rights & FERRY_BAR0_RING_RIGHTS_TABLES_MASK)))
         double_wrong("sequencer told of a right that the ring does not have", command);

@@ -105,7 +105,7 @@ static inline bool known_kind(const struct at *at, uint32_t kind)
 static inline bool only_virtual(const struct at *at, uint32_t kind)
 {
     return kind == VIRTUAL || !at->limits->page_tables ||
-           !(at->limits->rights & FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK);
+           !(at->limits->rights & FERRY_CORE_FETCH_NEXT_VIRTUAL_ONLY_MASK);
 }
 
 static inline bool may_system(const struct at *at)

@@ -240,7 +240,7 @@ const char *scenario_random(uint64_t seed)
         double_has_more();
         for (unsigned ring = 0; ring < DOUBLE_RINGS; ring++)
             machine.rights[ring] |= (random_next(&state) % 2 ? FERRY_BAR0_RING_RIGHTS_TABLES_MASK : 0) |
-                                    (random_next(&state) % 4 ? 0 : FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK);
+                                    (random_next(&state) % 4 ? 0 : FERRY_CORE_FETCH_NEXT_VIRTUAL_ONLY_MASK);
     }
     for (unsigned i = 0; i < entries; i++) {
         uint32_t ring = (uint32_t)(random_next(&state) % DOUBLE_RINGS);

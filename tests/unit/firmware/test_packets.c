@@ -392,7 +392,7 @@ void empty_protected_range(void **state)
     }
 }
 
-// A device without page tables takes no notice of the rights that speak of them, and has no virtual addresses.
+// A device without page tables takes no notice of the right that speaks of them, and has no virtual addresses.
 void rights_of_page_tables_that_are_not_there(void **state)
 {
     (void)state;
@@ -403,7 +403,7 @@ void rights_of_page_tables_that_are_not_there(void **state)
         double_reset();
         run_from_reset();
         machine.shy = n % 2;
-        machine.rights[1] |= FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK | FERRY_BAR0_RING_RIGHTS_TABLES_MASK;
+        machine.rights[1] |= FERRY_BAR0_RING_RIGHTS_TABLES_MASK;
         put_copy(&b, 0, is_virtual ? FROM(VIRTUAL) | TO(VIRTUAL) : 0, 64, 0x1000, 0x8000);
         double_submit(1, b.words, b.count, 1, false);
         assert_true(run_machine(100000));

@@ -17,6 +17,10 @@ struct program {
     DXGKARG_BUILDPAGINGBUFFER a;
     struct ferry_gpu_memory commands;
     uint32_t paging_fence, fence, used, packets;
+    // Of those packets that name a place: where Patch puts it.
+    D3DDDI_PATCHLOCATIONLIST places[32];
+    UINT place_count;
+    _Alignas(8) uint8_t private_data[64];
 };
 
 static void begin_buffer(struct program *p)
@@ -110,6 +114,13 @@ static void end(struct program *p)
     ferry_gpu_memory_free(p->rig->gpu, &p->commands);
 }
 
+// Of the packet that stands next; the allocation of the list that patch_places() gives is all of video memory.
+static void name_place(struct program *p, UINT side, UINT at, uint64_t address)
+{
+    p->places[p->place_count++] = (D3DDDI_PATCHLOCATIONLIST){
+        .DriverId = FERRY_KMD_PATCH_ID(p->used, side), .AllocationOffset = (UINT)address, .PatchOffset = p->used + at};
+}
+
 static void copy(struct program *p, uint32_t from_kind, uint64_t from, uint32_t to_kind, uint64_t to, uint32_t bytes)
 {
     uint32_t words[8] = {FERRY_OPCODE_COPY | 8 << 16,
@@ -123,6 +134,10 @@ static void copy(struct program *p, uint32_t from_kind, uint64_t from, uint32_t 
                          (uint32_t)(to >> 32)};
 
     memcpy((uint8_t *)p->commands.address + p->used, words, sizeof words);
+    if (from_kind == LOCAL)
+        name_place(p, FERRY_KMD_PATCH_SOURCE, FERRY_PACKET_COPY_SOURCE, from);
+    if (to_kind == LOCAL)
+        name_place(p, FERRY_KMD_PATCH_DESTINATION, FERRY_PACKET_COPY_DESTINATION, to);
     p->used += sizeof words;
     p->packets++;
 }
@@ -132,31 +147,59 @@ static void by_address(struct program *p, uint64_t from, uint64_t to, uint32_t b
     copy(p, VIRTUAL, from, VIRTUAL, to, bytes);
 }
 
-// The job that stands there, in flight; `runs_ahead` tells of each packet whether it may.
-static void submit(struct program *p, const char *runs_ahead)
+// The job that stands there, as Patch sees it next.
+static void patch_job(struct program *p)
 {
     DXGKARG_PATCH patch = {.hContext = p->context,
                            .pDmaBuffer = p->commands.address,
                            .DmaBufferSize = 4096,
                            .DmaBufferSubmissionEndOffset = p->used,
+                           .pDmaBufferPrivateData = p->private_data,
+                           .DmaBufferPrivateDataSize = sizeof p->private_data,
+                           .DmaBufferPrivateDataSubmissionEndOffset = sizeof p->private_data,
+                           .pPatchLocationList = p->places,
+                           .PatchLocationListSize = p->place_count,
+                           .PatchLocationListSubmissionLength = p->place_count,
+                           .SubmissionFenceId = p->fence + 1,
                            .NodeOrdinal = 2};
+
+    assert_int_equal(patch_places(p->rig, &patch), STATUS_SUCCESS);
+}
+
+static void submit_job(struct program *p, bool again, uint32_t private_bytes)
+{
     DXGKARG_SUBMITCOMMAND submitted = {.hContext = p->context,
                                        .DmaBufferSize = 4096,
                                        .DmaBufferSubmissionEndOffset = p->used,
+                                       .pDmaBufferPrivateData = p->private_data,
+                                       .DmaBufferPrivateDataSize = private_bytes,
+                                       .DmaBufferPrivateDataSubmissionEndOffset = private_bytes,
                                        .SubmissionFenceId = ++p->fence,
+                                       .Flags.Resubmission = again,
                                        .NodeOrdinal = 2};
 
     submitted.DmaBufferPhysicalAddress.QuadPart = (int64_t)p->commands.bus;
-    assert_int_equal(patch_places(p->rig, &patch), STATUS_SUCCESS);
+    assert_int_equal(p->rig->kmd->DxgkDdiSubmitCommand(p->rig->adapter, &submitted), STATUS_SUCCESS);
+}
+
+static void begin_job(struct program *p)
+{
+    p->used = p->packets = p->place_count = 0;
+}
+
+// The job that stands there, in flight; `runs_ahead` tells of each packet whether it may.
+static void submit(struct program *p, const char *runs_ahead)
+{
+    patch_job(p);
     assert_int_equal(strlen(runs_ahead), p->packets);
     for (uint32_t i = 0; i < p->packets; i++) {
         uint32_t header;
         memcpy(&header, (uint8_t *)p->commands.address + 32 * (size_t)i, 4);
         if (((header & UNORDERED) != 0) != (runs_ahead[i] == 'a'))
-            fail_msg("packet %u of fence %u", i, p->fence);
+            fail_msg("packet %u of fence %u", i, p->fence + 1);
     }
-    assert_int_equal(p->rig->kmd->DxgkDdiSubmitCommand(p->rig->adapter, &submitted), STATUS_SUCCESS);
-    p->used = p->packets = 0;
+    submit_job(p, false, sizeof p->private_data);
+    begin_job(p);
 }
 
 static void done(struct program *p)
@@ -193,6 +236,54 @@ static void copies_by_address_run_ahead_unless_they_read_what_is_written(void **
     by_address(&p, 0x3000, 0x1000, 64);
     submit(&p, "a");
     done(&p);
+    end(&p);
+}
+
+// What a job of a program's space may name is addresses of that space, but for places that Patch itself put there: the
+// device sees to it. The list that Patch gets has all of video memory each time.
+static void a_job_names_places_only_where_patch_put_them(void **state)
+{
+    struct program p;
+    struct ferry_fault fault;
+    uint64_t faults = 0;
+
+    begin(*state, &p);
+    write_entries(&p, 0, 0x1000, 8, to_local(0x40000));
+    send_buffer(&p);
+    for (unsigned way = 0; way < 8; way++) {
+        bool source = way & 1, patched = way & 2, noted = !(way & 4);
+
+        begin_job(&p);
+        copy(&p, source ? LOCAL : VIRTUAL, source ? 0x48000 : 0x1000, source ? VIRTUAL : LOCAL,
+             source ? 0x1000 : 0x48000, 64);
+        if (!patched)
+            p.place_count = 0;
+        patch_job(&p);
+        submit_job(&p, false, noted ? sizeof p.private_data : 0);
+        wait_for(p.rig, 2, p.fence);
+        faults += !patched || !noted;
+        assert_int_equal(ferry_kmd_faults(p.rig->adapter), faults);
+        if (patched && noted)
+            continue;
+        assert_true(ferry_kmd_next_fault(p.rig->adapter, &fault));
+        assert_int_equal(fault.kind, FERRY_FAULT_KIND_RIGHTS);
+        assert_int_equal(fault.address, 0x48000);
+        assert_int_equal(fault.is_write, !source);
+    }
+    // What Patch saw for one submission says nothing of the next, which is another job in the same buffer.
+    begin_job(&p);
+    copy(&p, LOCAL, 0x48000, VIRTUAL, 0x1000, 64);
+    patch_job(&p);
+    submit_job(&p, false, sizeof p.private_data);
+    wait_for(p.rig, 2, p.fence);
+    assert_int_equal(ferry_kmd_faults(p.rig->adapter), faults);
+    // But of the same one, once more after a reset, it does.
+    submit_job(&p, true, sizeof p.private_data);
+    wait_for(p.rig, 2, p.fence);
+    assert_int_equal(ferry_kmd_faults(p.rig->adapter), faults);
+    submit_job(&p, false, sizeof p.private_data);
+    wait_for(p.rig, 2, p.fence);
+    assert_int_equal(ferry_kmd_faults(p.rig->adapter), faults + 1);
     end(&p);
 }
 
@@ -338,6 +429,7 @@ int main(void)
 {
     rig_model = 2;
     const struct CMUnitTest tests[] = {
+        CASE(a_job_names_places_only_where_patch_put_them),
         CASE(copies_by_address_run_ahead_unless_they_read_what_is_written),
         CASE(it_is_judged_by_the_newest_entries),
         CASE(what_is_not_known_waits_and_makes_wait),

@@ -126,7 +126,7 @@ static inline struct rig *rig_make(const struct ferry_model_options *options)
     assert_non_null(rig);
     rig->model = ferry_model_create(options ? options : &defaults, &host);
     assert_non_null(rig->model);
-    ferry_model_write(rig->model, 0x50, 0x50000);
+    ferry_model_write(rig->model, 0x50, 0x60000);
     write64(rig, 0xa0, LOG_PAGE);
     ferry_model_write(rig->model, 0xa8, 3);
     ferry_model_write(rig->model, 0x84, 0x3ff);

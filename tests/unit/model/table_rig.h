@@ -17,7 +17,7 @@ enum { GROUP_SCOPE, TABLE_SCOPE, SPACE_SCOPE, ALL_SCOPE };
 #define PROTECT    16ull
 #define LEAF       32ull
 #define GROUPED    64ull
-#define RING       1u // Names nothing but virtual addresses.
+#define RING       1u // Its entries are confined to virtual addresses.
 #define TABLES_AT  0x20000ull
 #define CONTENT_AT 0x80000ull
 
@@ -27,8 +27,8 @@ static inline struct rig *rig_with_tables(void)
         .local_bytes = LOCAL_BYTES, .aperture_pages = APERTURE_PAGES, .page_tables = true};
     struct rig *rig = rig_make(&options);
 
-    rig_ring(rig, 0, 31 & ~8);
-    rig_ring(rig, RING, 8);
+    rig_ring(rig, 0, 23);
+    rig_ring(rig, RING, 0);
     return rig;
 }
 
@@ -48,16 +48,21 @@ static inline void forget(struct rig *rig, uint32_t scope, uint32_t space, uint6
     put64(rig, address);
 }
 
-// A buffer that runs in a space.
-static inline uint32_t submit_in(struct rig *rig, uint32_t ring, uint32_t space)
+static inline uint32_t submit_with(struct rig *rig, uint32_t ring, uint32_t flags)
 {
     uint32_t before = fence_of(rig, ring).retired;
 
-    entry(rig, ring, BUFFER_PAGE, rig->buffer_bytes, 1 | space << 4, 77, 0);
+    entry(rig, ring, BUFFER_PAGE, rig->buffer_bytes, flags, 77, 0);
     run_dry(rig);
     rig->buffer_bytes = 0;
     assert_int_equal(fence_of(rig, ring).retired, before + 1);
     return fence_of(rig, ring).status;
+}
+
+// A buffer that runs in a space.
+static inline uint32_t submit_in(struct rig *rig, uint32_t ring, uint32_t space)
+{
+    return submit_with(rig, ring, 1 | space << 4 | (ring == RING ? 1u << 8 : 0));
 }
 
 struct walk_record {

@@ -153,7 +153,7 @@ static void registers_read_as_the_contract_says(void **state)
     struct rig *rig = *state;
 
     assert_int_equal(ferry_model_read(rig->model, 0), 0x59525246);
-    assert_int_equal(ferry_model_read(rig->model, 4), 0x50000);
+    assert_int_equal(ferry_model_read(rig->model, 4), 0x60000);
     assert_int_equal(ferry_model_read(rig->model, 8), 0x3c455);
     assert_int_equal(ferry_model_read(rig->model, 0xc), APERTURE_PAGES);
     assert_int_equal(read64(rig, 0x10), LOCAL_BYTES);

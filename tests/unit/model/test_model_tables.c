@@ -61,6 +61,8 @@ static void a_program_reaches_its_own_space_alone(void **state)
     }
     discard(rig, 0, 8);
     assert_int_equal(fault_in(rig, RING, 1).r.kind, RIGHTS);
+    copy(rig, LOCAL, 0, VIRTUAL, 0x1000, 8);
+    assert_int_equal(submit_with(rig, RING, 1 | 1 << 4), 0); // An entry that does not confine its buffer.
     root(rig, LOCAL, 1, 1, b.root);
     assert_int_equal(fault_in(rig, RING, 1).r.kind, RIGHTS);
     forget(rig, ALL_SCOPE, 0, 0);

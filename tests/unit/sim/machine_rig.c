@@ -94,7 +94,7 @@ uint32_t run(struct machine *machine, uint32_t ring)
 {
     struct ferry_gpu_fence fence;
     uint32_t number;
-    const struct ferry_gpu_entry entry = {machine->buffer.bus, 4 * machine->words, true, 0, ++machine->fence};
+    const struct ferry_gpu_entry entry = {machine->buffer.bus, 4 * machine->words, true, 0, false, ++machine->fence};
     machine->words = 0;
     assert_int_equal(ferry_gpu_ring_submit(machine->gpu, ring, &entry, &number), FERRY_OK);
     int error = ferry_gpu_wait_retired(machine->gpu, ring, number, 600000);

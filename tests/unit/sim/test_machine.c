@@ -14,7 +14,7 @@ static void identity_and_registers(void **context)
     struct ferry_gpu_info info;
     uint32_t value;
     ferry_gpu_query(machine->gpu, &info);
-    assert_int_equal(info.contract_version, 0x50000);
+    assert_int_equal(info.contract_version, 0x60000);
     assert_int_equal(info.firmware_version >> 16, 5);
     assert_int_equal(info.rings, 5);
     assert_int_equal(info.local_bytes, 1u << 26);
@@ -167,7 +167,7 @@ static void registers_are_written_while_pages_come_in(void **context)
             put64(at + 6 + 2 * page, machine.host.bus + 4096 * (page * 5 % 16));
         }
     }
-    const struct ferry_gpu_entry entry = {machine.buffer.bus, 4 * machine.words, true, 0, ++machine.fence};
+    const struct ferry_gpu_entry entry = {machine.buffer.bus, 4 * machine.words, true, 0, false, ++machine.fence};
     assert_int_equal(ferry_gpu_ring_submit(machine.gpu, RING_PAGING, &entry, &number), FERRY_OK);
     assert_int_equal(ferry_gpu_run(machine.gpu, 10000), FERRY_OK);
     // The device keeps the link full of answers to its reads, and the host's writes go between them.

@@ -41,15 +41,15 @@ void a_refused_write_is_a_fault_of_its_entry_only(void **context)
         copy(machine, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, FERRY_ADDRESS_KIND_LOCAL, 0x20000, 16384);
         copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x20000, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus + 32768, 16384);
     }
-    const struct ferry_gpu_entry good = {more.bus, 4 * machine->words, true, 0, 0x9900};
+    const struct ferry_gpu_entry good = {more.bus, 4 * machine->words, true, 0, false, 0x9900};
     machine->words = 0;
     machine->buffer = first;
     copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x20000, FERRY_ADDRESS_KIND_LOCAL, 0x40000, 64);
     copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x20000, FERRY_ADDRESS_KIND_SYSTEM, nowhere + 5, 5000);
     copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x20000, FERRY_ADDRESS_KIND_SYSTEM, nowhere + 4096, 64);
-    const struct ferry_gpu_entry bad = {first.bus, 4 * machine->words, true, 0, 0x9901};
+    const struct ferry_gpu_entry bad = {first.bus, 4 * machine->words, true, 0, false, 0x9901};
     machine->words = 0;
-    const struct ferry_gpu_entry empty = {first.bus, 0, true, 0, 0x9902};
+    const struct ferry_gpu_entry empty = {first.bus, 0, true, 0, false, 0x9902};
     assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_USER, &good, NULL), FERRY_OK);
     assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_PAGING, &empty, NULL), FERRY_OK);
     assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_PAGING, &bad, &paging), FERRY_OK);
@@ -107,7 +107,7 @@ void a_refused_write_is_a_fault_of_its_entry_only(void **context)
 void an_unreadable_buffer_is_a_fault_and_the_ring_goes_on(void **context)
 {
     struct machine *machine = *context;
-    const struct ferry_gpu_entry entry = {0x7700002000, 64, false, 0, ++machine->fence};
+    const struct ferry_gpu_entry entry = {0x7700002000, 64, false, 0, false, ++machine->fence};
     struct ferry_gpu_fence fence;
     uint32_t number;
     assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_USER, &entry, &number), FERRY_OK);
@@ -132,7 +132,7 @@ void an_unreadable_entry_is_named_and_keeps_the_fence_value(void **context)
     fill(machine, 0x8000, 8, 0, 1);
     assert_int_equal(run(machine, RING_USER), FERRY_BUFFER_STATUS_SUCCESS);
     for (int lost = 0; lost < 2; lost++) {
-        const struct ferry_gpu_entry entry = {machine->buffer.bus, 32, false, 0, 0x4444444400};
+        const struct ferry_gpu_entry entry = {machine->buffer.bus, 32, false, 0, false, 0x4444444400};
         assert_int_equal(
             ferry_gpu_inject(machine->gpu, lost ? FERRY_INJECT_LOSE_COMPLETION : FERRY_INJECT_ABORT_COMPLETION, 1),
             FERRY_OK);
@@ -158,7 +158,7 @@ void lost_completion_is_a_timeout_fault(void **context)
     // until the fill is done.
     fill(machine, 0x10000, 65536, 0, 1);
     copy(machine, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, FERRY_ADDRESS_KIND_LOCAL, 0x3000, 4096);
-    const struct ferry_gpu_entry entry = {machine->buffer.bus, 4 * machine->words, false, 0, ++machine->fence};
+    const struct ferry_gpu_entry entry = {machine->buffer.bus, 4 * machine->words, false, 0, false, ++machine->fence};
     machine->words = 0;
     uint32_t number, status;
     assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_PAGING, &entry, &number), FERRY_OK);
@@ -195,7 +195,7 @@ void engine_reset_leaves_the_engine_usable(void **context)
 {
     struct machine *machine = *context;
     copy(machine, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, FERRY_ADDRESS_KIND_LOCAL, 0, 65536);
-    const struct ferry_gpu_entry entry = {machine->buffer.bus, 4 * machine->words, false, 0, ++machine->fence};
+    const struct ferry_gpu_entry entry = {machine->buffer.bus, 4 * machine->words, false, 0, false, ++machine->fence};
     struct ferry_gpu_fence fence;
     uint32_t number;
     machine->words = 0;
@@ -232,7 +232,8 @@ void a_buffer_that_a_reset_cut_goes_on_at_the_packet_that_is_named(void **contex
 
         machine->words = 0;
         for (unsigned turn = 0; fence.status == FERRY_BUFFER_STATUS_ABORTED; turn++) {
-            const struct ferry_gpu_entry entry = {machine->buffer.bus + done, bytes - done, false, 0, ++machine->fence};
+            const struct ferry_gpu_entry entry = {
+                machine->buffer.bus + done, bytes - done, false, 0, false, ++machine->fence};
             uint32_t number;
 
             assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_USER, &entry, &number), FERRY_OK);
@@ -292,7 +293,8 @@ void a_device_that_somebody_left_behind_is_taken_over(void **context)
         assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_FAULTED);
         assert_int_equal(only_fault(machine).sequence, 1);
         copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, 65536);
-        const struct ferry_gpu_entry entry = {machine->buffer.bus, 4 * machine->words, true, 0, ++machine->fence};
+        const struct ferry_gpu_entry entry = {machine->buffer.bus, 4 * machine->words, true, 0, false,
+                                              ++machine->fence};
         for (unsigned n = 0; n < 5; n++) {
             assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_PAGING, &entry, NULL), FERRY_OK);
             assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_USER, &entry, NULL), FERRY_OK);
@@ -315,7 +317,8 @@ void a_device_that_somebody_left_behind_is_taken_over(void **context)
         open_device(machine, &options);
         uint32_t number;
         copy(machine, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, FERRY_ADDRESS_KIND_LOCAL, 0x7000, 256);
-        const struct ferry_gpu_entry first = {machine->buffer.bus, 4 * machine->words, true, 0, ++machine->fence};
+        const struct ferry_gpu_entry first = {machine->buffer.bus, 4 * machine->words, true, 0, false,
+                                              ++machine->fence};
         machine->words = 0;
         assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_PAGING, &first, &number), FERRY_OK);
         assert_int_equal(number, 1);
