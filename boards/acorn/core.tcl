@@ -8,7 +8,7 @@ create_ip -name pcie_7x -vendor xilinx.com -library ip -module_name pcie_7x
 set_property -dict [list \
     CONFIG.Maximum_Link_Width X1 CONFIG.Link_Speed 2.5_GT/s CONFIG.Interface_Width 64_bit CONFIG.User_Clk_Freq 62.5 \
     CONFIG.Ref_Clk_Freq 100_MHz CONFIG.Max_Payload_Size 256_bytes CONFIG.Extended_Tag_Field true \
-    CONFIG.Vendor_ID 1209 CONFIG.Device_ID FE01 CONFIG.Revision_ID 05 CONFIG.Subsystem_Vendor_ID 1209 CONFIG.Subsystem_ID FE01 \
+    CONFIG.Vendor_ID 1209 CONFIG.Device_ID FE01 CONFIG.Revision_ID 06 CONFIG.Subsystem_Vendor_ID 1209 CONFIG.Subsystem_ID FE01 \
     CONFIG.Class_Code_Base 03 CONFIG.Class_Code_Sub 02 CONFIG.Class_Code_Interface 00 \
     CONFIG.Bar0_Enabled true CONFIG.Bar0_Type Memory CONFIG.Bar0_Scale Kilobytes CONFIG.Bar0_Size 64 \
     CONFIG.Bar1_Enabled false CONFIG.Bar2_Enabled true CONFIG.Bar2_Type Memory CONFIG.Bar2_64bit true CONFIG.Bar2_Prefetchable true \

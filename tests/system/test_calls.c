@@ -379,7 +379,7 @@ static void the_adapter_describes_itself(void **state)
     assert_int_equal(strlen(info.backend), strcspn(backend, ":"));
     assert_memory_equal(info.backend, backend, strlen(info.backend));
     assert_int_equal(info.contract_version, 0x60000);
-    assert_int_equal(info.firmware_version, 0x50000);
+    assert_int_equal(info.firmware_version, 0x60000);
     assert_int_equal(info.rings, 5);
     assert_int_equal(info.command_slot_bytes, 4096);
     assert_int_equal(info.video_memory_bytes, 1 << 20);
