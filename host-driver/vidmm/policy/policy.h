@@ -73,6 +73,13 @@ int ferry_vm_place_missing(struct ferry_vm_policy *policy, struct ferry_vm_devic
 /// first, reserved ones last. FERRY_ERROR_NO_VIDEO_MEMORY when nobody can leave.
 int ferry_vm_evict_one(struct ferry_vm_policy *policy, struct ferry_vm_segment *segment, uint64_t pages);
 
+// ---- steps.c ----
+/// All that the steps of the finished plan can fail with: memory for their operations, backing, bus addresses. An error
+/// changes nothing.
+int ferry_vm_steps_reserve(struct ferry_vm_policy *policy);
+/// Nothing of it can fail: ferry_vm_steps_reserve() was before.
+void ferry_vm_steps_carry_out(struct ferry_vm_policy *policy);
+
 // ---- rename.c ----
 /// The instance that a lock with Discard gets; the allocation is that one from now on. done() or back() follows.
 struct ferry_vm_allocation *ferry_vm_rename(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation);
