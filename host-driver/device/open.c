@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "device/device_state.h"
+#include "link/problem.h"
 
 #define DEFAULT_ENGINE_TIMEOUT     100000u
 #define DEFAULT_COMPLETION_TIMEOUT 50000u
@@ -34,9 +35,13 @@ static int identify(struct ferry_gpu *gpu)
         (error = ferry_gpu_register_read(gpu, FERRY_BAR0_CONTRACT_VERSION, &version)) != FERRY_OK) {
         return error;
     }
-    if (magic != FERRY_BAR0_MAGIC_RESET ||
-        FERRY_GET(FERRY_BAR0_CONTRACT_VERSION_MAJOR, version) != FERRY_BAR0_CONTRACT_VERSION_MAJOR_RESET) {
+    if (magic != FERRY_BAR0_MAGIC_RESET) {
+        ferry_problem_set("the device answers with %08x, as none of this driver's does: is its bitstream whole?",
+                          magic);
         return FERRY_ERROR_CONTRACT;
+    }
+    if (FERRY_GET(FERRY_BAR0_CONTRACT_VERSION_MAJOR, version) != FERRY_BAR0_CONTRACT_VERSION_MAJOR_RESET) {
+        return ferry_problem_contract("the link's other end", version);
     }
     if ((info->link.device[0] == 0 && (error = read_board(gpu, info->link.device)) != FERRY_OK) ||
         (error = ferry_gpu_register_read(gpu, FERRY_BAR0_CAPABILITIES, &capabilities)) != FERRY_OK ||
@@ -54,9 +59,13 @@ static int identify(struct ferry_gpu *gpu)
     info->views = FERRY_GET(FERRY_BAR0_CAPABILITIES_VIEWS, capabilities);
     info->slot_bytes = 1u << FERRY_GET(FERRY_BAR0_CAPABILITIES_SLOT_BYTES_LOG2, capabilities);
     info->data_bytes = 1u << FERRY_GET(FERRY_BAR0_CAPABILITIES_DATA_BYTES_LOG2, capabilities);
-    return info->rings == 0 || info->rings > FERRY_BAR0_RING_COUNT || info->views > FERRY_BAR0_VIEW_COUNT
-               ? FERRY_ERROR_CONTRACT
-               : FERRY_OK;
+    if (info->rings == 0 || info->rings > FERRY_BAR0_RING_COUNT || info->views > FERRY_BAR0_VIEW_COUNT) {
+        ferry_problem_set("the device says that it has %u rings and %u views, this driver knows %u and %u: is its "
+                          "bitstream whole?",
+                          info->rings, info->views, FERRY_BAR0_RING_COUNT, FERRY_BAR0_VIEW_COUNT);
+        return FERRY_ERROR_CONTRACT;
+    }
+    return FERRY_OK;
 }
 
 /// A driver before this one may have left rings, records and jobs, in memory that is somebody else's by now: the host's

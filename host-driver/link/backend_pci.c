@@ -390,14 +390,7 @@ static int identify(struct pci *pci)
         return FERRY_ERROR_BACKEND;
     }
     const uint32_t theirs = peek(pci, FERRY_BAR0_CONTRACT_VERSION);
-    if (theirs >> 16 != FERRY_CONTRACT_VERSION >> 16) {
-        ferry_problem_set("the device at %s has contract %u.%u, this driver %u.%u: take both from one release, "
-                          "in its tree `make`, and for a board `make -C boards/X flash`",
-                          pci->place.address, theirs >> 16, theirs & 0xffff, FERRY_CONTRACT_VERSION >> 16,
-                          FERRY_CONTRACT_VERSION & 0xffff);
-        return FERRY_ERROR_CONTRACT;
-    }
-    return FERRY_OK;
+    return theirs >> 16 == FERRY_CONTRACT_VERSION >> 16 ? FERRY_OK : ferry_problem_contract(pci->place.address, theirs);
 }
 
 /// Somebody died and left jobs behind, in memory that is others' by now: they must not see the bus again.

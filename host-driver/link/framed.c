@@ -379,12 +379,7 @@ static int refused(const struct framed *framed, const struct ferry_tunnel_hello 
             return FERRY_OK;
         }
         // fall through
-    case FERRY_TUNNEL_VERDICT_CONTRACT:
-        ferry_problem_set("the device at %s has contract %u.%u, this driver %u.%u: take both from one release, "
-                          "in its tree `make`, and for a board `make -C boards/X flash`",
-                          framed->where, theirs >> 16, theirs & 0xffff, FERRY_CONTRACT_VERSION >> 16,
-                          FERRY_CONTRACT_VERSION & 0xffff);
-        return FERRY_ERROR_CONTRACT;
+    case FERRY_TUNNEL_VERDICT_CONTRACT: return ferry_problem_contract(framed->where, theirs);
     case FERRY_TUNNEL_VERDICT_IN_USE:
         if (answer->user != 0) {
             ferry_problem_set("the device at %s is in use by process %u", framed->where, answer->user);

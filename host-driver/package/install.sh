@@ -65,6 +65,17 @@ put_text() { # NAME: standard input as a file that everybody may read.
     chmod 644 "$DESTDIR$1"
 }
 
+# Where udev looks is udev's (udev(7)). What another tree has, of a package that is being made, is not yet anybody's.
+say_where_the_rule_is() {
+    [ -z "$DESTDIR" ] || return 0
+    case $udevrulesdir in
+        /etc/udev/rules.d | /run/udev/rules.d | /lib/udev/rules.d | /usr/lib/udev/rules.d | /usr/local/lib/udev/rules.d)
+            echo "install: for boards on USB that are plugged in now: udevadm control --reload, and plug them in anew" ;;
+        *) echo "install: udev does not look in $udevrulesdir; for boards on USB: sudo cp '$udevrulesdir/$rule' /etc/udev/rules.d/," \
+            "sudo udevadm control --reload" ;;
+    esac
+}
+
 put_all() {
     for directory in "$bindir" "$libdir/pkgconfig" "$includedir/ferry" "$man1dir" "$man7dir" "$udevrulesdir" "${list%/*}"; do
         folder "$directory"
@@ -86,6 +97,7 @@ put_all() {
     } | LC_ALL=C sort -u >"$DESTDIR$list.new"
     put_text "$list" <"$DESTDIR$list.new"
     rm "$DESTDIR$list.new"
+    say_where_the_rule_is
     # The loader's cache is the running system's.
     [ -n "$DESTDIR" ] || [ "$(id -u)" -ne 0 ] || ldconfig 2>/dev/null || true
 }

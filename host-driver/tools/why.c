@@ -9,6 +9,7 @@ const char *ferry_why(int error)
     case FERRY_ERROR_BACKEND:
     case FERRY_ERROR_CONTRACT:
     case FERRY_ERROR_DEVICE_LOST:
+    case FERRY_ERROR_FIRMWARE:
     case FERRY_ERROR_IN_USE:
     case FERRY_ERROR_TIMEOUT: return ferry_problem()[0] != 0 ? ferry_problem() : ferry_error_text(error);
     default: return ferry_error_text(error);

@@ -78,7 +78,8 @@ LINTS += lint-wall
 
 # The same tests on the real miniport over the reference model. Shares of GPU time are
 # judged on the memcpy machine alone (contract_residency_kmd says so and why).
-KMD_SUITE_SOURCES := $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/model/*.c) host-driver/link/dma_map.c
+KMD_SUITE_SOURCES := $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/model/*.c) \
+	$(addprefix host-driver/link/,dma_map.c problem.c)
 # The loader is compiled here, to go without the firmware's image.
 KMD_LOADER := host-driver/device/firmware_load
 KMD_LIBRARY := $(filter-out $(KMD_LOADER).c,$(KMD_SUITE_SOURCES))

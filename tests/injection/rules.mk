@@ -7,7 +7,7 @@ INJECT_FLAGS := $(foreach name,$(INJECT_NAMES),-D$(name)=inject_$(name))
 INJECT_WRAPS := -Wl,--wrap=ferry_vm_reserve,--wrap=ferry_vm_queue_reserve
 INJECT_MANAGER := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-inject/%.o)
 INJECT_KMD := $(patsubst %.c,$(BUILD)/obj-inject/%.o,$(wildcard host-driver/kmd/*.c host-driver/device/*.c) \
-	host-driver/link/dma_map.c)
+	$(addprefix host-driver/link/,dma_map.c problem.c))
 
 $(BUILD)/obj-inject/%.o: %.c $(FLAGS) $(INJECT_ROOM)/rules.mk | $(CONTRACT)
 	@mkdir -p $(@D)
@@ -37,7 +37,7 @@ $(BUILD)/tests/contract_chaos_kmd: $(CHAOS:%=$(BUILD)/obj-suite/%.o) $(INJECT_MA
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
 # All of the library but its back ends, of which the test has the model.
-INJECT_UMD := $(patsubst %.c,$(BUILD)/obj-inject/%.o,$(wildcard host-driver/umd/*.c) host-driver/link/problem.c)
+INJECT_UMD := $(patsubst %.c,$(BUILD)/obj-inject/%.o,$(wildcard host-driver/umd/*.c))
 INJECT_PUBLIC := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject every_failure test_public)
 $(INJECT_UMD): CPPFLAGS += -Dferry_kmd_miniport=inject_kmd_miniport
 $(BUILD)/obj-suite/$(INJECT_ROOM)/test_public.o: CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)

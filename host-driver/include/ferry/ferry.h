@@ -117,9 +117,9 @@ struct ferry_candidate {
 };
 typedef void ferry_candidate_callback(void *context, const struct ferry_candidate *candidate);
 /// Call back for each adapter that could be opened on this machine, and for each that is there and cannot: what is
-/// simulated in the process, the processes of ferry-sim, serial ports of USB, functions in PCI slots. It opens no
-/// device, locks none and writes nothing anywhere. The struct is valid during the call-back, which may call the library
-/// as anybody may: open what it was told of, or list. Any thread. Errors: ARGUMENT.
+/// simulated in the process, the processes of ferry-sim, devices on USB, serial ports of USB, functions in PCI slots.
+/// It opens no device, locks none and writes nothing anywhere. The struct is valid during the call-back, which may call
+/// the library as anybody may: open what it was told of, or list. Any thread. Errors: ARGUMENT.
 int ferry_adapter_list(ferry_candidate_callback *callback, void *context);
 
 /// *fd becomes readable when something may have advanced: a job is over, a device's paging fence has a new value, a

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-DEVICE_TESTED := $(wildcard host-driver/device/*.c) host-driver/link/dma_map.c $(FIRMWARE_IMAGE)
+DEVICE_TESTED := $(wildcard host-driver/device/*.c) $(addprefix host-driver/link/,dma_map.c problem.c) $(FIRMWARE_IMAGE)
 DEVICE_TEST_HEADERS := $(wildcard tests/unit/device/*.h) $(HOST_HEADERS)
 
 $(BUILD)/tests/device: $(addprefix tests/unit/device/,rig.c test_device.c test_device_open.c test_device_faults.c \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device layer over a fake link: opening, and what is refused then.
+#include "link/problem.h"
 #include "rig.h"
 
 #include <stdlib.h>
@@ -36,6 +37,7 @@ static int open_wrong(struct fake_link *fake, const struct ferry_gpu_options *op
 {
     struct ferry_gpu *gpu = NULL;
     bool *closed = fake->closed;
+    ferry_problem_clear();
     int error = ferry_gpu_open(&fake->link, options, &gpu);
     assert_null(gpu);
     assert_false(*closed); // The link stays the caller's.
@@ -43,6 +45,13 @@ static int open_wrong(struct fake_link *fake, const struct ferry_gpu_options *op
     fake->link.operations->close(&fake->link);
     *closed = false;
     return error;
+}
+
+/// Of the one before: what went wrong and what to do, in one line.
+static void says(const char *words)
+{
+    if (strstr(ferry_problem(), words) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", words, ferry_problem());
 }
 
 /// The device gives a read up after its time-out and an eighth at most: by then the engine may not have given the host
@@ -70,13 +79,20 @@ void another_contract_is_refused_by_name(void **context)
     struct fake_link *fake = fake_link_create(&closed);
     fake->registers[FERRY_BAR0_CONTRACT_VERSION / 4] = 0x10000;
     assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_CONTRACT);
+    says("has contract 1.0, this driver 6.0: take both from one release");
     fake = fake_link_create(&closed);
     fake->registers[0] = 0xffffffff;
     assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_CONTRACT);
+    says("answers with ffffffff");
+    fake = fake_link_create(&closed);
+    fake->registers[FERRY_BAR0_CAPABILITIES / 4] = 0x3c45f; // 15 rings.
+    assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_CONTRACT);
+    says("15 rings");
     fake = fake_link_create(&closed);
     fake->final_state = FERRY_FIRMWARE_STATE_REFUSED;
     const struct ferry_gpu_options options = {.size = sizeof(options), .host_contract = 0x50007};
     assert_int_equal(open_wrong(fake, &options), FERRY_ERROR_CONTRACT);
+    says("the firmware has contract 1.0, the hardware 6.0, this driver 6.0: take all from one release");
 }
 
 void a_newer_minor_version_is_taken(void **context)
@@ -195,20 +211,35 @@ void firmware_that_does_not_come_up_is_named(void **context)
     bool closed = false;
     struct fake_link *fake = fake_link_create(&closed);
     fake->final_state = FERRY_FIRMWARE_STATE_HALTED;
+    fake->registers[FERRY_BAR0_HALT_CODE / 4] = 11;
+    fake->registers[FERRY_BAR0_HALT_ARGUMENT / 4] = 0xabc;
     assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_FIRMWARE);
+    says("halted with code 11, argument 0xabc");
     fake = fake_link_create(&closed);
     fake->corrupt_firmware_ram = true;
     assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_FIRMWARE);
+    says("reads back as something else");
     fake = fake_link_create(&closed);
     fake->boot_cycles = 60000;
     struct ferry_gpu_options options = {.size = sizeof(options), .boot_timeout = 50000};
     assert_int_equal(open_wrong(fake, &options), FERRY_ERROR_TIMEOUT);
+    says("did not come up");
     fake = fake_link_create(&closed);
     fake->registers[FERRY_BAR0_FIRMWARE_RAM_BYTES / 4] = 16;
     assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_FIRMWARE);
+    says("room for 16");
     fake = fake_link_create(&closed);
     options = (struct ferry_gpu_options){.size = sizeof(options), .firmware_file = "/nonexistent/image"};
     assert_int_equal(open_wrong(fake, &options), FERRY_ERROR_FIRMWARE);
+    says("/nonexistent/image cannot be read: No such file");
+    fake = fake_link_create(&closed);
+    options.firmware_file = "/dev/null";
+    assert_int_equal(open_wrong(fake, &options), FERRY_ERROR_FIRMWARE);
+    says("/dev/null is empty");
+    fake = fake_link_create(&closed);
+    options.firmware_file = "/dev/zero";
+    assert_int_equal(open_wrong(fake, &options), FERRY_ERROR_FIRMWARE);
+    says("/dev/zero is larger than the 16384 bytes");
     fake = fake_link_create(&closed);
     options = (struct ferry_gpu_options){.size = 3};
     assert_int_equal(open_wrong(fake, &options), FERRY_ERROR_ARGUMENT);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 $(BUILD)/tests/machine: $(addprefix tests/unit/sim/,machine_rig.c test_machine.c test_machine_faults.c) $(ROOT_COMPLEX) \
-    $(call sanitized,host-driver/link/backend_sim.c $(wildcard host-driver/device/*.c) $(FIRMWARE_IMAGE)) \
+    $(call sanitized,$(addprefix host-driver/link/,backend_sim.c problem.c) $(wildcard host-driver/device/*.c) $(FIRMWARE_IMAGE)) \
     $(SIM_DEVICE_OBJECTS) $(HOST_HEADERS) \
     $(wildcard sim/*.h tests/unit/sim/*.h) $(CONTRACT)
 	@mkdir -p $(@D)

@@ -15,7 +15,7 @@ static void identity_and_registers(void **context)
     uint32_t value;
     ferry_gpu_query(machine->gpu, &info);
     assert_int_equal(info.contract_version, 0x60000);
-    assert_int_equal(info.firmware_version >> 16, 5);
+    assert_int_equal(info.firmware_version >> 16, 6);
     assert_int_equal(info.rings, 5);
     assert_int_equal(info.local_bytes, 1u << 26);
     assert_int_equal(ferry_gpu_write32(machine->gpu, FERRY_BAR0_SCRATCH, 0x12345678), FERRY_OK);
