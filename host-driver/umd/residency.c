@@ -131,47 +131,49 @@ static void undo(struct umd_device *device, const D3DKMT_HANDLE *handles, size_t
     }
 }
 
-// All of the list or nothing. The manager takes so many at a time, so a longer list goes in batches (R235); its answer
-// to the failing one is handed through as it is (R236).
+// The manager takes so many at a time, so a longer list goes in batches (R235); its answer to the failing one is handed
+// through as it is (R236). Goes on behind the *done that have been raised before.
 static int attempt(struct umd_device *device, bool cant_trim_further, bool must_succeed,
-                   struct ferry_residency *arguments)
+                   struct ferry_residency *arguments, size_t *done)
 {
     const D3DKMT_HANDLE *handles = device->named.handles;
-    size_t done = 0;
-    int result = FERRY_OK;
 
-    arguments->paging_fence_value = arguments->bytes_to_trim = 0;
     do {
-        size_t left = arguments->count - done;
+        size_t left = arguments->count - *done;
         size_t batch = left < D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS ? left : D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS;
         D3DDDI_MAKERESIDENT make = {
             .hPagingQueue = device->paging_queue,
             .NumAllocations = (UINT)batch,
-            .AllocationList = handles + done,
+            .AllocationList = handles + *done,
         };
 
         make.Flags.CantTrimFurther = cant_trim_further;
         make.Flags.MustSucceed = must_succeed;
         int error = ferry_vidmm_make_resident(device->adapter->vidmm, &make);
-        if (error < 0) {
-            undo(device, handles, done);
-            arguments->paging_fence_value = 0; // R234
-            arguments->bytes_to_trim = make.NumBytesToTrim;
-            return error;
-        }
         arguments->bytes_to_trim = make.NumBytesToTrim;
+        if (error < 0)
+            return error;
         // A queue's values grow, and one that is reached says so of those before it.
-        if (error == FERRY_PENDING) {
+        if (error == FERRY_PENDING)
             arguments->paging_fence_value = make.PagingFenceValue;
-            result = FERRY_PENDING;
-        }
-        done += batch;
-    } while (done < arguments->count);
+        *done += batch;
+    } while (*done < arguments->count);
+    return FERRY_OK;
+}
+
+// All of the list or nothing: of `done` the manager has raised the counts.
+static int end_attempts(struct umd_device *device, struct ferry_residency *arguments, int error, size_t done)
+{
+    if (error != FERRY_OK) {
+        undo(device, device->named.handles, done);
+        arguments->paging_fence_value = 0; // R234
+        return error;
+    }
     for (size_t i = 0; i < arguments->count; i++) {
         umd_own_address_use(device->named.allocations[i]);
         count_up(device->named.allocations[i]);
     }
-    return result;
+    return arguments->paging_fence_value ? FERRY_PENDING : FERRY_OK;
 }
 
 int ferry_make_resident(struct ferry_device *handle, struct ferry_residency *arguments)
@@ -183,9 +185,13 @@ int ferry_make_resident(struct ferry_device *handle, struct ferry_residency *arg
     struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "make resident");
     if (!device)
         return umd_not_entered();
+    size_t done = 0;
+    arguments->paging_fence_value = arguments->bytes_to_trim = 0;
     int error = name_all(device, arguments);
-    if (error == FERRY_OK)
-        error = attempt(device, arguments->cant_trim_further, arguments->must_succeed, arguments);
+    if (error == FERRY_OK) {
+        error = attempt(device, arguments->cant_trim_further, arguments->must_succeed, arguments, &done);
+        error = end_attempts(device, arguments, error, done);
+    }
     return umd_leave(&call, error);
 }
 
@@ -253,6 +259,8 @@ int ferry_make_resident_trim(struct ferry_device *handle, struct ferry_residency
     struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "make resident, trimming");
     if (!device)
         return umd_not_entered();
+    size_t done = 0; // What has found its room once is not asked for again: a long list is as many batches, each once.
+    arguments->paging_fence_value = arguments->bytes_to_trim = 0;
     int error = name_all(device, arguments);
     struct umd_allocation **list = device->named.allocations;
     bool memory = false, aperture = false;
@@ -265,13 +273,15 @@ int ferry_make_resident_trim(struct ferry_device *handle, struct ferry_residency
     bool last = false; // R227: nothing is left to trim, so this attempt is made with what the operation needs alone.
     struct umd_allocation *trimmed = NULL;
     while (error == FERRY_OK) {
-        error = attempt(device, last, last && arguments->must_succeed, arguments);
+        error = attempt(device, last, last && arguments->must_succeed, arguments, &done);
         if (error != FERRY_ERROR_NO_VIDEO_MEMORY || last)
             break;
         bool more;
         error = trim(device, arguments->bytes_to_trim, memory, aperture, &trimmed, &more);
         last = !more;
     }
+    if (marked)
+        error = end_attempts(device, arguments, error, done);
     if (error < 0 && error != FERRY_ERROR_NO_VIDEO_MEMORY)
         put_back(device, trimmed);
     for (size_t i = 0; marked && i < arguments->count; i++)

@@ -13,7 +13,8 @@ static struct umd_allocation *all[ALLOCATIONS];
 
 // The manager.
 static unsigned counts[ALLOCATIONS], attempts,
-    fails_at; // the so-manieth attempt fails for want of host memory; 0 = none
+    fails_at, // the so-manieth attempt fails for want of host memory; 0 = none
+    there_at; // from this one on all content is in place already
 static uint64_t room;
 static D3DKMT_HANDLE going; // Another call is destroying this one; 0 = none.
 
@@ -37,7 +38,7 @@ int ferry_vidmm_make_resident(struct ferry_vidmm *manager, D3DDDI_MAKERESIDENT *
     arguments->NumBytesToTrim = pages > room ? (pages - room) * PAGE : 0;
     if (pages <= room) {
         arguments->PagingFenceValue = attempts;
-        return pages > before ? FERRY_PENDING : FERRY_OK;
+        return pages > before && attempts < there_at ? FERRY_PENDING : FERRY_OK;
     }
     for (UINT i = 0; i < arguments->NumAllocations; i++)
         counts[arguments->AllocationList[i] - FIRST]--;
@@ -89,6 +90,7 @@ static int setup(void **state)
     adapter_begin();
     memset(counts, 0, sizeof counts);
     attempts = fails_at = 0;
+    there_at = UINT32_MAX;
     going = 0;
     room = ROOM;
     device = (struct umd_device){.adapter = &adapter, .vidmm = 9};
@@ -272,6 +274,32 @@ static void batches_of_before_are_undone(void **state)
     free(named);
 }
 
+// A list in two batches, of which the second finds room once B has gone for it. The first has its room by then, and is
+// waited for whatever the second says; when all of it fails, the list is as it was.
+static void what_found_room_once_is_not_asked_for_again(void **state)
+{
+    (void)state;
+    enum { COUNT = D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS + 1 };
+    struct ferry_allocation **named = malloc(COUNT * sizeof(struct ferry_allocation *));
+    for (unsigned i = 0; i < COUNT; i++)
+        named[i] = all[i + 1 < COUNT ? A : D]->handle;
+    struct ferry_residency arguments = {.size = sizeof arguments, .allocations = named, .count = COUNT};
+    assert_int_equal(ask(B), FERRY_PENDING);
+    assert_int_equal(ask(C), FERRY_PENDING);
+    fails_at = 5;
+    assert_int_equal(ferry_make_resident_trim(device.handle, &arguments), FERRY_ERROR_NO_HOST_MEMORY);
+    assert_int_equal(arguments.paging_fence_value, 0);
+    expect(0, 1, 1, 0);
+    fails_at = 0;
+    attempts = 2;
+    there_at = 5;
+    assert_int_equal(ferry_make_resident_trim(device.handle, &arguments), FERRY_PENDING);
+    assert_int_equal(attempts, 5);
+    assert_int_equal(arguments.paging_fence_value, 3);
+    expect(COUNT - 1, 0, 1, 1);
+    free(named);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -283,6 +311,7 @@ int main(void)
         CASE(what_goes_while_it_is_trimmed_stays_off),
         CASE(what_was_trimmed_for_want_of_room_stays_off),
         CASE(batches_of_before_are_undone),
+        CASE(what_found_room_once_is_not_asked_for_again),
     };
     return cmocka_run_group_tests_name("umd_residency", tests, NULL, NULL);
 }
