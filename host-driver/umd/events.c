@@ -12,6 +12,8 @@ uint32_t umd_segment_number(uint32_t segment)
     return segment == FERRY_KMD_SEGMENT_APERTURE ? 3 : segment;
 }
 
+// The handle of one that is there ends while nobody tells, so it is looked up without the adapter's lock. Of what
+// changes by its own coming it is not told: it asks.
 static void tell_budget(struct umd_adapter *adapter, const struct ferry_vidmm_event *event)
 {
     struct ferry_memory_info info = {
@@ -22,9 +24,9 @@ static void tell_budget(struct umd_adapter *adapter, const struct ferry_vidmm_ev
     };
 
     umd_begin_telling(adapter);
-    for (struct umd_process *process = adapter->processes; process; process = process->next)
-        if (process->vidmm == event->process && process->callback)
-            process->callback(process->context, (enum ferry_memory_group)event->segment, &info);
+    const struct umd_process *process = umd_object(adapter, UMD_PROCESS, event->program);
+    if (process && process->vidmm == event->process && process->callback)
+        process->callback(process->context, (enum ferry_memory_group)event->segment, &info);
     umd_end_telling(adapter);
 }
 

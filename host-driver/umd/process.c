@@ -41,8 +41,8 @@ int ferry_process_create(struct ferry_adapter *adapter_handle, const struct ferr
         process->callback = options->callback;
         process->context = options->context;
     }
-    // First, since the manager tells all others of the new one.
-    process->handle = umd_handle_make(UMD_PROCESS, process, adapter);
+    // First, since the manager tells all others of the new one; and it of what changes from then on.
+    vidmm.program = process->handle = umd_handle_make(UMD_PROCESS, process, adapter);
     int error = process->handle ? ferry_vidmm_create_process(adapter->vidmm, &vidmm, &process->vidmm)
                                 : FERRY_ERROR_NO_HOST_MEMORY;
     if (error == FERRY_ERROR_NO_VIDEO_MEMORY && spaces_are_taken(adapter))
@@ -72,8 +72,8 @@ void umd_process_end(struct umd_process *process)
     while (*link != process)
         link = &(*link)->next;
     *link = process->next;
-    pthread_mutex_unlock(&adapter->telling);
     umd_handle_end(process->handle);
+    pthread_mutex_unlock(&adapter->telling);
     free(process);
 }
 

@@ -15,7 +15,7 @@ int ferry_vidmm_create_process(struct ferry_vidmm *manager, const struct ferry_v
     D3DKMT_HANDLE handle;
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK)
-        result = ferry_vm_process_new(&manager->policy, wanted.weight ? wanted.weight : 1, wanted.reservation, &handle);
+        result = ferry_vm_process_new(&manager->policy, &wanted, &handle);
     struct ferry_vm_process *made =
         result == FERRY_OK ? ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PROCESS, handle) : NULL;
     if (made)

@@ -34,6 +34,7 @@ enum { FERRY_VM_LOCAL, FERRY_VM_NON_LOCAL, FERRY_VM_GROUPS };
 struct ferry_vm_virtual;
 struct ferry_vm_process {
     D3DKMT_HANDLE handle; // 0: the program of all devices that were given none
+    void *program;        // the caller's
     uint32_t weight, devices;
     uint64_t gpu_used;    // GPU time of its jobs, over its weight
     uint64_t reservation; // of LOCAL

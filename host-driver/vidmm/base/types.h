@@ -41,6 +41,7 @@ struct ferry_vidmm_event {
     uint32_t segment;
     uint64_t offset, bytes, value;
     NTSTATUS status;
+    void *program; // of BUDGET: what the process was created with; NULL = the devices of no program
 };
 typedef void ferry_vidmm_observer(void *context, const struct ferry_vidmm_event *event);
 
@@ -161,6 +162,7 @@ struct ferry_vidmm_process_options {
     size_t size;
     uint32_t weight;      // 1 to FERRY_VIDMM_MAX_WEIGHT; 0 = 1
     uint64_t reservation; // bytes of video memory that nobody else gets
+    void *program;        // handed back with the events of its budget, from the moment on at which there are any
 };
 #define FERRY_VIDMM_MAX_WEIGHT 10000u
 

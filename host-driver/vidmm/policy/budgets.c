@@ -79,6 +79,7 @@ static void give(struct ferry_vm_policy *policy, struct ferry_vm_process *proces
     uint64_t required = process->required[group];
     ferry_vm_emit(policy->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_BUDGET,
                                                            .process = process->handle,
+                                                           .program = process->program,
                                                            .segment = group,
                                                            .offset = required,
                                                            .value = budget,
@@ -154,9 +155,10 @@ void ferry_vm_budgets_stop(struct ferry_vm_policy *policy)
     free(policy->shares);
 }
 
-int ferry_vm_process_new(struct ferry_vm_policy *policy, uint32_t weight, uint64_t reservation, D3DKMT_HANDLE *handle)
+int ferry_vm_process_new(struct ferry_vm_policy *policy, const struct ferry_vidmm_process_options *options,
+                         D3DKMT_HANDLE *handle)
 {
-    if (reservation > ferry_vm_reservable(policy, NULL))
+    if (options->reservation > ferry_vm_reservable(policy, NULL))
         return FERRY_ERROR_NO_VIDEO_MEMORY;
     struct ferry_vm_process *process = calloc(1, sizeof(*process));
     int result = process ? reserve_share(policy) : FERRY_ERROR_NO_HOST_MEMORY;
@@ -168,8 +170,9 @@ int ferry_vm_process_new(struct ferry_vm_policy *policy, uint32_t weight, uint64
         free(process);
         return result;
     }
-    process->weight = weight;
-    process->reservation = reservation;
+    process->program = options->program;
+    process->weight = options->weight ? options->weight : 1;
+    process->reservation = options->reservation;
     process->sort = ++policy->newest_sort;
     ferry_vm_list_init(&process->link);
     *handle = process->handle;

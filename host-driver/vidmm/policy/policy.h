@@ -100,7 +100,8 @@ uint64_t ferry_vm_limit(const struct ferry_vm_policy *policy, unsigned group);
 void ferry_vm_budgets_divide(struct ferry_vm_policy *policy);
 /// NO_VIDEO_MEMORY: the reservation is more than what is left to reserve. Budgets are divided when it joins, once all
 /// of it is there.
-int ferry_vm_process_new(struct ferry_vm_policy *policy, uint32_t weight, uint64_t reservation, D3DKMT_HANDLE *handle);
+int ferry_vm_process_new(struct ferry_vm_policy *policy, const struct ferry_vidmm_process_options *options,
+                         D3DKMT_HANDLE *handle);
 void ferry_vm_process_join(struct ferry_vm_policy *policy, struct ferry_vm_process *process);
 /// It has no device any more.
 void ferry_vm_process_free(struct ferry_vm_policy *policy, struct ferry_vm_process *process);

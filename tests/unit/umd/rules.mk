@@ -14,6 +14,7 @@ $(UMD_CALL_TESTS): $(BUILD)/tests/umd_%: tests/unit/umd/test_%.c tests/unit/umd/
     $(call sanitized,$(addprefix host-driver/,umd/call.c umd/handles.c umd/observer.c link/problem.c)) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c %.o,$^) -lcmocka -lpthread -o $@
+$(BUILD)/tests/umd_process: $(call sanitized,host-driver/umd/events.c host-driver/umd/operation_names.c)
 TEST_PROGRAMS += $(UMD_CALL_TESTS)
 
 # A job's recording, with the test in the manager's place.

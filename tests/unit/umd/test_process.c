@@ -2,6 +2,7 @@
 // Programs of an adapter, with the test in the manager's place: who ends one waits without the adapter's lock.
 #include "adapter_alone.h"
 #include "umd/device.h"
+#include "umd/events.h"
 #include "umd/process.h"
 
 static struct ferry_process *process;
@@ -9,13 +10,42 @@ static bool held;           // The lock, while the manager waited.
 static bool closes;         // The adapter is closed meanwhile, and the process goes with it.
 static int creation;        // Outcome of the manager's call.
 static int outcome, second; // Of the manager's call; and of a second one about the same process meanwhile.
+static bool changes;        // Other programs' coming and going, while this one is being made.
+static void *program;       // As the manager has it.
+static unsigned told;
+static uint64_t told_budget;
+
+static void budget_is(D3DKMT_HANDLE handle, uint64_t bytes)
+{
+    umd_on_vidmm_event(&adapter,
+                       &(struct ferry_vidmm_event){
+                           .kind = FERRY_VIDMM_EVENT_BUDGET, .process = handle, .program = program, .value = bytes});
+}
+
+static void on_budget(void *context, enum ferry_memory_group group, const struct ferry_memory_info *info)
+{
+    assert_ptr_equal(context, &told);
+    assert_int_equal(group, FERRY_MEMORY_LOCAL);
+    told++;
+    told_budget = info->budget;
+}
+
+void ferry_gpu_observe(struct ferry_gpu *gpu, const struct ferry_link_observer *observer)
+{
+    (void)gpu;
+    (void)observer;
+}
 
 int ferry_vidmm_create_process(struct ferry_vidmm *manager, const struct ferry_vidmm_process_options *options,
                                D3DKMT_HANDLE *handle)
 {
     (void)manager;
-    (void)options;
+    program = options->program;
+    if (changes)
+        budget_is(7, 100);
     *handle = 7;
+    if (changes)
+        budget_is(7, 200);
     return creation;
 }
 
@@ -81,7 +111,8 @@ static int setup(void **state)
     adapter_begin();
     pthread_cond_init(&adapter.device_ended, NULL);
     adapter.handle = umd_handle_make(UMD_ADAPTER, &adapter, &adapter);
-    held = closes = false;
+    held = closes = changes = false;
+    told = 0;
     creation = outcome = second = FERRY_OK;
     assert_int_equal(ferry_process_create(adapter.handle, NULL, &process), FERRY_OK);
     return 0;
@@ -108,6 +139,32 @@ static void who_ends_a_program_waits_without_the_lock(void **state)
     assert_int_equal(ferry_process_destroy(process), FERRY_OK);
     assert_false(held);
     assert_int_equal(ferry_process_destroy(process), FERRY_ERROR_HANDLE);
+}
+
+// From the moment on at which it is there, though the call that makes it has not come back; of its own coming it is not
+// told. And not any more when it has gone.
+static void a_program_is_told_of_its_budget_as_long_as_it_lives(void **state)
+{
+    struct ferry_process_options options = {.size = sizeof options, .callback = on_budget, .context = &told};
+    struct ferry_process *other;
+
+    (void)state;
+    assert_int_equal(ferry_process_destroy(process), FERRY_OK);
+    changes = true;
+    assert_int_equal(ferry_process_create(adapter.handle, &options, &other), FERRY_OK);
+    assert_int_equal(told, 1);
+    assert_int_equal(told_budget, 200);
+    budget_is(7, 300);
+    assert_int_equal(told, 2);
+    assert_int_equal(told_budget, 300);
+    budget_is(8, 400);
+    assert_int_equal(told, 2);
+    process = other;
+    assert_int_equal(ferry_process_destroy(other), FERRY_OK);
+    budget_is(7, 500);
+    program = NULL;
+    budget_is(0, 600);
+    assert_int_equal(told, 2);
 }
 
 static void a_program_that_goes_with_its_adapter_meanwhile_is_gone(void **state)
@@ -146,6 +203,7 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {CASE(who_ends_a_program_waits_without_the_lock),
+                                       CASE(a_program_is_told_of_its_budget_as_long_as_it_lives),
                                        CASE(a_program_that_goes_with_its_adapter_meanwhile_is_gone),
                                        CASE(a_program_that_does_not_come_keeps_no_handle)};
     return cmocka_run_group_tests_name("umd_process", tests, NULL, NULL);
