@@ -7,7 +7,8 @@ or ends with a line "N passed, N failed". A case that cmocka began ("[ RUN      
 program ends badly has failed; a program that ends with a nonzero status without a failed case counts as one failed case,
 so a crash is never lost. Cases whose names begin with requirement numbers (R31_R36_name) go into the registry
 file, one line a requirement: number, program and case, result, and the miniport where the program names one
-("miniport: NAME"). A case that a program leaves out ("left out: case: reason") has its line too. The last line printed is the sum.
+("miniport: NAME"). Named while a case runs it is that case's, and a case with several has a line for each. A case that a
+program leaves out ("left out: case: reason") has its line too. The last line printed is the sum.
 
 A program that prints "FERRY_SEED=N" is random: it runs twice, with a seed that is always the same and with another one; with
 the other one alone if --once names it. The other one follows from the content of the files that git knows under
@@ -51,7 +52,8 @@ class Result:
         self.random = is_random or bool(SEED.search(output))
         self.cases = {}
         self.left_out = {}
-        self.miniport = ""
+        self.miniport = ""  # of every case that names none
+        self.miniports = {}
         last_sum = running = None
         for line in output.splitlines():
             if match := RUN.match(line):
@@ -65,7 +67,10 @@ class Result:
             elif match := LEFT_OUT.match(line):
                 self.left_out[match.group(1)] = match.group(2)
             elif match := MINIPORT.match(line):
-                self.miniport = match.group(1)
+                if running:
+                    self.miniports.setdefault(running, set()).add(match.group(1))
+                else:
+                    self.miniport = match.group(1)
             elif match := SUM.match(line):
                 last_sum = int(match.group(1)), int(match.group(2))
         if running and status != 0:
@@ -178,24 +183,21 @@ def write_registry(results, path):
     """One line a requirement, case and miniport, in the order of the numbers; also for a case that was left out."""
     rows = {}  # A case of a random program passes when it passes with every seed.
     reasons = {}
-    miniports = {}
     for result in results:
         program = Path(result.program).name
-        if result.miniport:
-            miniports[program] = f"\t{result.miniport}"
         for case, good in [*result.cases.items(), *((case, None) for case in result.left_out)]:
             prefix = re.match(r"(?:R\d+_)+", case)
-            for n in NUMBER.findall(prefix.group(0)) if prefix else []:
-                key = int(n), case, program
+            on = result.miniports.get(case) or {result.miniport}
+            numbers = NUMBER.findall(prefix.group(0)) if prefix else []
+            for key in [(int(n), case, program, miniport) for n in numbers for miniport in on]:
                 if good is None:
                     reasons[key] = f"left out: {result.left_out[case]}"
                 else:
                     rows[key] = rows.get(key, True) and good
-    said = {key: "pass" if good else "FAIL" for key, good in rows.items()}
-    said = {**reasons, **said}
+    said = {**reasons, **{key: "pass" if good else "FAIL" for key, good in rows.items()}}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"R{n}\t{program}/{case}\t{said[n, case, program]}{miniports.get(program, '')}\n"
-                            for n, case, program in sorted(said)))
+    path.write_text("".join(f"R{key[0]}\t{key[2]}/{key[1]}\t{said[key]}" + (f"\t{key[3]}" if key[3] else "") + "\n"
+                            for key in sorted(said)))
     return len({n for n, *_ in rows}), len({n for (n, *_), good in rows.items() if not good})
 
 

@@ -2,6 +2,7 @@
 #include "addresses.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,33 @@ const char *addresses_leave_out(const char *test)
             (!left_out[i].miniport || strcmp(left_out[i].miniport, machine_miniport) == 0))
             return left_out[i].reason;
     return NULL;
+}
+
+// ---- What the registry is told ----
+
+// Each sort of machine that this case has opened.
+static bool said[1u << 4];
+
+void addresses_begin_case(void)
+{
+    memset(said, 0, sizeof(said));
+}
+
+void addresses_say(const struct machine_options *options)
+{
+    const struct machine_options asked = {.model = addresses_wanted() ? 2 : 1,
+                                          .by_address = addresses_wanted() && addresses_of_paging_wanted(),
+                                          .host_tables = addresses_wanted() && host_tables_wanted()};
+    const struct machine_options *o = options ? options : &asked;
+    bool two = o->model == 2;
+    unsigned sort = two | (two && o->by_address) << 1u | (two && o->host_tables) << 2u | (unsigned)o->iommu << 3u;
+    if (options && said[sort])
+        return;
+    said[sort] |= options != NULL;
+    printf("miniport: %s%s%s%s%s\n", machine_miniport, two ? "/model-2" : "",
+           two && o->by_address ? "-virtual-paging" : "", two && o->host_tables ? "-host-tables" : "",
+           o->iommu ? "-iommu" : "");
+    fflush(stdout); // a case that crashes has said it
 }
 
 // ---- What is mapped where ----
@@ -154,6 +182,7 @@ struct machine *__wrap_machine_open(const struct machine_options *options)
         tables += wanted.by_address ? pages / 4 / 512 + 4 : 0;
         wanted.local_bytes -= pages > tables ? tables * PAGE_SIZE : 0;
     }
+    addresses_say(&wanted);
     return __real_machine_open(&wanted);
 }
 

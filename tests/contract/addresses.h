@@ -15,4 +15,11 @@ bool host_tables_wanted(void);
 /// Why a test does not run in model 2; NULL when it does, or when that is not the model.
 const char *addresses_leave_out(const char *test);
 
+struct machine_options;
+/// Prints what runs, for the registry ("miniport: real/model-2-iommu"): a case's machines, each sort of them once a
+/// case, which machine_open does; NULL = what the environment asks for.
+void addresses_say(const struct machine_options *options);
+/// No machine of this case has been opened yet.
+void addresses_begin_case(void);
+
 #endif

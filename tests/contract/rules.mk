@@ -107,10 +107,13 @@ $(BUILD)/tests/contract_threads_kmd: $(BUILD)/obj-tsan/$(CONTRACT_SUITE)/test_th
 .SECONDARY: $(KMD_TSAN)
 TEST_PROGRAMS += $(BUILD)/tests/contract_threads_kmd
 
-# All of them in driver model 2, but for those that choose it themselves.
+# All of them in driver model 2, but for those that choose their model themselves: here model 2 in every case, and so
+# whatever else is asked for besides; below one or the other, each case always the same, as the registry shows.
 MODEL2_ALWAYS := %_address_faults_kmd $(foreach name,va_instances va_update va_beside va_queues va_strays va_cells \
 	va_line va_many va_again va_ends va_index va_tables va_waits virtual_paging,%_$(name) %_$(name)_kmd)
-MODEL2_SUITE := $(patsubst %,%_model2,$(filter-out $(MODEL2_ALWAYS),$(SUITE_PROGRAMS) $(KMD_SUITE_PROGRAMS) \
+CHOOSE_MODEL := $(foreach name,aperture_addresses full_buffers iommu linear_views linear_waits notice space_reuse \
+	special_locks special_moves swizzling_ranges,%/contract_$(name) %/contract_$(name)_kmd)
+MODEL2_SUITE := $(patsubst %,%_model2,$(filter-out $(MODEL2_ALWAYS) $(CHOOSE_MODEL),$(SUITE_PROGRAMS) $(KMD_SUITE_PROGRAMS) \
 	$(BUILD)/tests/contract_threads $(BUILD)/tests/contract_threads_kmd))
 $(MODEL2_SUITE): %_model2: % $(CONTRACT_SUITE)/rules.mk
 	@printf '#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\nFERRY_TEST_MODEL=2 exec %s\n' '$<' > $@

@@ -6,10 +6,16 @@
 
 #include "addresses.h"
 
+static int begin_case(void **state)
+{
+    (void)state;
+    addresses_begin_case();
+    return 0;
+}
+
 int world_run(const struct CMUnitTest *tests, size_t count)
 {
-    printf("miniport: %s%s\n", machine_miniport,
-           addresses_wanted() ? addresses_of_paging_wanted() ? "/model-2-virtual-paging" : "/model-2" : "");
+    addresses_say(NULL); // for what is left out, and for cases without a machine
     struct CMUnitTest *run = calloc(count + 1, sizeof(*run));
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
@@ -18,7 +24,7 @@ int world_run(const struct CMUnitTest *tests, size_t count)
         if (reason)
             printf("left out: %s: %s\n", tests[i].name, reason);
         else
-            run[kept++] = tests[i];
+            run[kept++] = (struct CMUnitTest){tests[i].name, tests[i].test_func, begin_case, NULL, NULL};
     }
     int failed = _cmocka_run_group_tests("tests", run, kept, NULL, NULL);
     free(run);

@@ -172,6 +172,16 @@ def a_case_that_is_left_out_has_its_row_and_each_miniport_too(folder):
                                         "R6\tprogram0/R6_b\tpass\tdouble\nR6\tprogram1/R6_b\tpass\treal\n"), registry
 
 
+def a_miniport_that_is_named_while_a_case_runs_is_that_cases(folder):
+    _, _, registry = run(folder, """echo "miniport: double"; echo "[ RUN      ] R6_a"; echo "miniport: double/model-2"
+        echo "[       OK ] R6_a"; echo "[ RUN      ] R6_b"; echo "[       OK ] R6_b"; echo "[ RUN      ] R6_c"
+        echo "miniport: double/model-2"; echo "miniport: double"; echo "[  FAILED  ] R6_c"; echo "left out: R6_d: no such thing"; true""")
+    rows = [row.split("\t")[1:] for row in registry.splitlines()]
+    assert rows == [["program0/R6_a", "pass", "double/model-2"], ["program0/R6_b", "pass", "double"],
+                    ["program0/R6_c", "FAIL", "double"], ["program0/R6_c", "FAIL", "double/model-2"],
+                    ["program0/R6_d", "left out: no such thing", "double"]], registry
+
+
 def requirements_stand_in_the_order_of_their_numbers(folder):
     _, _, registry = run(folder, 'echo "[       OK ] R10_R9_a"')
     assert registry == "R9\tprogram0/R10_R9_a\tpass\nR10\tprogram0/R10_R9_a\tpass\n", registry
@@ -290,7 +300,7 @@ def a_stopped_runner_stops_its_programs(folder):
 CASES = [what_stands_beside_a_sum_counts, programs_run_beside_each_other_and_their_end_is_shown,
          what_goes_to_the_error_output_counts, a_good_sum_hides_no_bad_status, a_case_that_fails_once_has_failed,
          a_case_passes_when_it_passes_with_every_seed, requirements_stand_in_the_order_of_their_numbers,
-         a_case_that_is_left_out_has_its_row_and_each_miniport_too,
+         a_case_that_is_left_out_has_its_row_and_each_miniport_too, a_miniport_that_is_named_while_a_case_runs_is_that_cases,
          bytes_that_are_no_text_stop_nothing, a_hang_is_a_failure, a_flood_is_a_failure_and_its_end_is_read,
          a_sum_hides_no_failed_case, cases_are_counted_and_registered, a_failed_case_counts_with_and_without_a_reason,
          the_headings_of_cmocka_are_no_cases, a_long_random_program_runs_once_with_the_fresh_seed, a_sum_wins_and_a_crash_counts,
