@@ -77,7 +77,7 @@ lint-wall:
 LINTS += lint-wall
 
 # The same tests on the real miniport over the reference model. Shares of GPU time are
-# judged on the memcpy machine alone (contract_residency_kmd says so and why).
+# judged on the memcpy machine alone (contract_residency_kmd says so and why); and our device has video memory.
 KMD_SUITE_SOURCES := $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/model/*.c) \
 	$(addprefix host-driver/link/,dma_map.c problem.c)
 # The loader is compiled here, to go without the firmware's image.
@@ -85,7 +85,7 @@ KMD_LOADER := host-driver/device/firmware_load
 KMD_LIBRARY := $(filter-out $(KMD_LOADER).c,$(KMD_SUITE_SOURCES))
 KMD_OWN := $(KMD_LOADER) $(addprefix $(CONTRACT_SUITE)/,addresses crowd kmd_answers kmd_machine spy tiled window_watch world)
 KMD_SUITE_OBJECTS := $(call sanitized,$(KMD_LIBRARY)) $(KMD_OWN:%=$(BUILD)/obj-suite/%.o)
-KMD_SUITE_TESTS := $(filter-out test_gpu_shares,$(SUITE_TESTS))
+KMD_SUITE_TESTS := $(filter-out test_gpu_shares test_no_memory,$(SUITE_TESTS))
 KMD_SUITE_PROGRAMS := $(KMD_SUITE_TESTS:test_%=$(BUILD)/tests/contract_%_kmd)
 
 $(KMD_OWN:%=$(BUILD)/obj-suite/%.o): CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
@@ -111,7 +111,7 @@ TEST_PROGRAMS += $(BUILD)/tests/contract_threads_kmd
 # whatever else is asked for besides; below one or the other, each case always the same, as the registry shows.
 MODEL2_ALWAYS := %_address_faults_kmd $(foreach name,va_instances va_update va_beside va_queues va_strays va_cells \
 	va_line va_many va_again va_ends va_index va_tables va_waits virtual_paging,%_$(name) %_$(name)_kmd)
-CHOOSE_MODEL := $(foreach name,aperture_addresses full_buffers iommu linear_views linear_waits notice space_reuse \
+CHOOSE_MODEL := $(foreach name,aperture_addresses full_buffers iommu linear_views linear_waits no_memory notice space_reuse \
 	special_locks special_moves swizzling_ranges,%/contract_$(name) %/contract_$(name)_kmd)
 MODEL2_SUITE := $(patsubst %,%_model2,$(filter-out $(MODEL2_ALWAYS) $(CHOOSE_MODEL),$(SUITE_PROGRAMS) $(KMD_SUITE_PROGRAMS) \
 	$(BUILD)/tests/contract_threads $(BUILD)/tests/contract_threads_kmd))

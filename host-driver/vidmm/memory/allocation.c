@@ -101,7 +101,7 @@ static int check_info(struct ferry_vm_memory *memory, const struct ferry_vidmm_a
     if (*broken_rule != 0)
         return FERRY_ERROR_FLAGS;
     // Notices before evictions name addresses of the paging process.
-    UINT notices = ferry_vm_has_addresses(memory) ? DXGK_ALLOC_FLAG2_NOTIFY_EVICTION : 0;
+    UINT notices = ferry_vm_window_allowed(memory) ? DXGK_ALLOC_FLAG2_NOTIFY_EVICTION : 0;
     notices |= memory->iommu ? DXGK_ALLOC_FLAG2_NOTIFY_IOMMU_UNMAP : 0;
     if (ferry_flags_unsupported(flags_of(memory, info), info->Flags2.Value & ~notices))
         return FERRY_ERROR_UNSUPPORTED;

@@ -148,6 +148,7 @@ struct ferry_vm_memory {
     struct ferry_vm_segment segments[FERRY_VM_MAX_SEGMENTS];
     unsigned segment_count;
     uint64_t memory_bytes, aperture_bytes; // what all segments of the kind hold
+    bool has_memory;                       // there is a memory segment
     struct ferry_vm_table_pool tables;     // no pages: no GPU virtual addresses
     MDL *table_pages;                      // of tables in system memory; NULL = they are behind their segment's end
     // A table with nothing in it, for good, where spaces lead whose program is gone: its page + 1; 0 = none yet.
@@ -181,6 +182,13 @@ struct ferry_vm_segment *ferry_vm_segment_by_id(struct ferry_vm_memory *memory, 
 static inline bool ferry_vm_has_addresses(const struct ferry_vm_memory *memory)
 {
     return memory->tables.pages != 0;
+}
+/// The paging process may have some too (R206): where there is a memory segment, or hardware scheduling, which there is
+/// not. Without a memory segment content stays in the pages of its backing store, which an aperture maps: nothing of it
+/// is moved or filled, and nobody can be told of an eviction by such addresses.
+static inline bool ferry_vm_window_allowed(const struct ferry_vm_memory *memory)
+{
+    return memory->has_memory && ferry_vm_has_addresses(memory);
 }
 /// Where the device finds a page of the pool of tables: in its segment, or at a bus address of segment 0.
 DXGK_SEGMENTOFFSET ferry_vm_table_place(const struct ferry_vm_memory *memory, uint64_t page);

@@ -40,7 +40,7 @@ static uint64_t limited(uint64_t bytes, uint64_t limit)
 // asks for (window.c).
 static uint64_t window_tables(const struct ferry_vm_memory *memory, uint64_t pages)
 {
-    return memory->by_address ? pages / 4 / FERRY_VM_TABLE_ENTRIES + 1 + ABOVE : 0;
+    return memory->by_address && pages != 0 ? pages / 4 / FERRY_VM_TABLE_ENTRIES + 1 + ABOVE : 0;
 }
 
 static uint32_t pool_pages(const struct ferry_vm_memory *memory, const struct ferry_vidmm_options *options,
@@ -98,6 +98,7 @@ static int add_segment(struct ferry_vm_memory *memory, const struct ferry_vidmm_
     segment->flags = descriptor->Flags;
     segment->base = (uint64_t)descriptor->BaseAddress.QuadPart;
     segment->aperture = descriptor->Flags.Aperture;
+    memory->has_memory |= !segment->aperture && descriptor->Size != 0;
     uint64_t size = descriptor->Size;
     if (segment->aperture)
         size = limited(limited(size, descriptor->CommitLimit), options->aperture_limit_bytes);
@@ -159,7 +160,7 @@ int ferry_vm_segments_read(struct ferry_vm_memory *memory, const struct ferry_vi
         return FERRY_ERROR_UNSUPPORTED;
     if (tables_are_in(memory, 0) && (result = make_host_tables(memory, options)) != FERRY_OK)
         return result;
-    memory->by_address = memory->by_address && ferry_vm_has_addresses(memory);
+    memory->by_address = memory->by_address && ferry_vm_window_allowed(memory);
     // Segment 0 as the paging buffer's place means contiguous system memory, the only place this memory puts it.
     if (out.PagingBufferSegmentId != 0)
         return FERRY_ERROR_UNSUPPORTED;
