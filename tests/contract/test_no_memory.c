@@ -15,6 +15,8 @@ static struct world *begin_with(uint64_t local_pages, uint64_t hidden_pages, boo
     options.machine.host_tables = true;
     options.machine.by_address = by_address;
     options.machine.version = DXGKDDI_WDDMv3_2;
+    // Asked for or not: a segment of no bytes is none that has no room for them.
+    options.manager.table_bytes = by_address ? PAGES(16) : 0;
     return world_open(&options);
 }
 

@@ -110,7 +110,7 @@ static int add_segment(struct ferry_vm_memory *memory, const struct ferry_vidmm_
     uint32_t kept = tables_are_in(memory, id) ? pool_pages(memory, options, segment->pages) : 0;
     // A limit is one of content: where the device has memory behind it, the tables are there.
     uint64_t all = descriptor->Size / PAGE_SIZE, behind = all - segment->pages;
-    if (options->table_bytes && kept >= all)
+    if (options->table_bytes && kept != 0 && kept >= all)
         return FERRY_ERROR_NO_VIDEO_MEMORY;
     if (kept != 0 && (options->table_bytes || kept < segment->pages)) {
         segment->pages -= behind < kept ? kept - behind : 0;
