@@ -217,6 +217,91 @@ static void what_a_program_gives_up_is_not_anothers_before(void **state)
     }
 }
 
+// Areas of 2 MiB, from the first address on, until there is no table for another one; how many.
+static uint32_t take_tables(struct world *world, D3DKMT_HANDLE allocation, uint64_t *table_bytes)
+{
+    struct ferry_vidmm_virtual range;
+    uint32_t count = 0;
+    int result;
+    do {
+        range = (struct ferry_vidmm_virtual){
+            .size = sizeof(range), .address = BASE + count * UINT64_C(0x200000), .bytes = PAGES(1)};
+        result = ferry_vidmm_map_virtual(world->manager, world->device, allocation, 0, false, &range);
+        count += result == FERRY_OK;
+    } while (result == FERRY_OK);
+    assert_int_equal(result, FERRY_ERROR_NO_VIDEO_MEMORY);
+    *table_bytes = range.table_bytes;
+    return count;
+}
+
+// A job of the program goes by an address of its own.
+static void copies_by_address(struct world *world, const struct program *program, uint32_t number)
+{
+    program_become(world, program);
+    D3DKMT_HANDLE from = content(world, 1, number), to = content(world, 1, 0);
+    uint64_t at = map(world, from, BASE, 1), at_to = map(world, to, BASE + PAGES(8), 1);
+    world_wait(world, copy(world, program->context, (const D3DKMT_HANDLE[2]){to, from}, at_to, at, 64));
+    assert_int_equal(word_of(world, to, 0), world_word(number, 0));
+}
+
+// 32 tables. Whoever has four leaves four to each that is there, and to one that comes.
+static void a_greedy_program_leaves_others_a_first_mapping(void **state)
+{
+    (void)state;
+    struct world_options options = updates_options(1024, 0);
+    struct world *world = world_open(&options);
+    const struct ferry_vm_table_pool *pool = &world->manager->memory.tables;
+    const struct program own = {.device = world->device, .queue = world->queue, .context = world->context};
+    struct program others[3];
+    uint64_t bytes, before, given;
+    others[0] = program_begin(world, 1, 0);
+    D3DKMT_HANDLE one = content(world, 1, 3);
+    assert_int_equal(take_tables(world, one, &bytes), 32 - 3 - 8);
+    assert_int_equal(bytes, PAGE_SIZE);
+    assert_int_equal(pool->free_count, 8);
+    others[1] = program_begin(world, 1, 0);
+    copies_by_address(world, &others[1], 4);
+    copies_by_address(world, &others[0], 5);
+    others[2] = program_begin(world, 1, 0);
+    program_become(world, &others[2]);
+    D3DKMT_HANDLE third = content(world, 1, 6);
+    assert_int_equal(take_tables(world, third, &bytes), 0);
+    assert_int_equal(bytes, 4 * PAGE_SIZE);
+    // What one gives back is theirs who have none.
+    program_become(world, &own);
+    for (uint64_t i = 0; i < 4; i++)
+        assert_int_equal(ferry_vidmm_free_virtual(world->manager, world->device, BASE + i * 0x200000, PAGES(1)),
+                         FERRY_OK);
+    turns(world, 50);
+    assert_int_equal(pool->free_count, 4);
+    struct ferry_vidmm_virtual again = {.size = sizeof(again), .address = BASE, .bytes = PAGES(1)};
+    assert_int_equal(ferry_vidmm_map_virtual(world->manager, own.device, one, 0, false, &again),
+                     FERRY_ERROR_NO_VIDEO_MEMORY);
+    program_become(world, &others[2]);
+    copies_by_address(world, &others[2], 7);
+    // Who ends without tables leaves what was kept for him, and whoever found too few may look again.
+    assert_int_equal(ferry_vidmm_destroy_process(world->manager, others[2].process), FERRY_OK);
+    others[2] = program_begin(world, 1, 0);
+    assert_int_equal(ferry_vidmm_tables_given(world->manager, &before), FERRY_OK);
+    assert_int_equal(ferry_vidmm_destroy_process(world->manager, others[2].process), FERRY_OK);
+    assert_int_equal(ferry_vidmm_tables_given(world->manager, &given), FERRY_OK);
+    assert_true(given > before);
+    // So do the devices of no program, when the last of them ends: but for its root.
+    assert_int_equal(ferry_vidmm_destroy_device(world->manager, own.device), FERRY_OK);
+    turns(world, 50);
+    program_become(world, &others[0]);
+    uint32_t unused = pool->free_count;
+    D3DKMT_HANDLE last = content(world, 1, 8);
+    for (uint64_t i = 0; i < 2; i++)
+        assert_int_equal(ferry_vidmm_free_virtual(world->manager, others[0].device, BASE + PAGES(8 * i), PAGES(1)),
+                         FERRY_OK);
+    turns(world, 50);
+    take_tables(world, last, &bytes);
+    assert_true(unused > 20);
+    assert_int_equal(pool->free_count, 4);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +312,7 @@ int main(void)
         cmocka_unit_test(only_what_can_be_done_is_begun),
         cmocka_unit_test(without_host_pages_it_does_not_begin),
         cmocka_unit_test(what_a_program_gives_up_is_not_anothers_before),
+        cmocka_unit_test(a_greedy_program_leaves_others_a_first_mapping),
     };
     return WORLD_RUN(tests);
 }

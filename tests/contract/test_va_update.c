@@ -316,8 +316,10 @@ static void random_batches_among_jobs(uint64_t seed)
     static const uint32_t buffers[] = {0, 1024, 4096};
     struct program programs[PROGRAMS];
     drawn = seed;
-    // Not all of it fits.
-    struct world *world = begin(680, buffers[draw(3)]);
+    // Not all of it fits; all tables do.
+    struct world_options options = updates_options(680, buffers[draw(3)]);
+    options.manager.table_bytes = PAGES(26);
+    struct world *world = world_open(&options);
     world->knobs->scatter_pages = true;
     memset(programs, 0, sizeof(programs));
     for (uint32_t i = 0; i < PROGRAMS; i++) {

@@ -7,13 +7,14 @@
 // host memory. A job that reaches an address that leads nowhere faults, with the address and the entry of the page
 // table in the fault's record, and nobody else's job does. Page tables take memory that is set aside for them
 // (`table_bytes` of the adapter's options, else a 32nd of video memory: 4 KiB for each 2 MiB of addresses, and three
-// more for addresses far from others; beside what `video_memory_bytes` limits where the device has it). Each allocation
-// is mapped by itself, from 2^47 on, when it is made; jobs that name it are submitted with that address, and nothing is
-// patched in them. ferry_va_free() takes such a mapping away as any other: jobs that name the allocation fault then.
-// Where no page tables are left it has none, and its jobs are patched as in model 1, until it is made resident, or
-// named by a packet that is recorded, after page tables have been given back: then it is mapped, if it can be. Each
-// instance that a lock with DISCARD makes has such an address too. Of what ferry_va_map() has mapped there is one
-// instance: such a lock waits.
+// more for addresses far from others; beside what `video_memory_bytes` limits where the device has it). A program with
+// four of them leaves to each other program with a device those missing to four, and four to one that is yet to come
+// (docs/manual/page-tables.md). Each allocation is mapped by itself, from 2^47 on, when it is made; jobs that name it
+// are submitted with that address, and nothing is patched in them. ferry_va_free() takes such a mapping away as any
+// other: jobs that name the allocation fault then. Where no page tables are left it has none, and its jobs are patched
+// as in model 1, until it is made resident, or named by a packet that is recorded, after page tables have been given
+// back: then it is mapped, if it can be. Each instance that a lock with DISCARD makes has such an address too. Of what
+// ferry_va_map() has mapped there is one instance: such a lock waits.
 #ifndef FERRY_VA_H
 #define FERRY_VA_H
 

@@ -30,6 +30,7 @@ static int create(struct ferry_vidmm *manager, struct ferry_vm_process *process,
         return result;
     }
     ferry_vm_process_entered(&manager->policy, device);
+    ferry_vm_virtual_share(device->process);
     device->miniport = argument.hDevice;
     device->state = D3DKMT_DEVICEEXECUTION_ACTIVE;
     ferry_vm_list_init(&device->allocations);

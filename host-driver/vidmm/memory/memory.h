@@ -268,6 +268,8 @@ void ferry_vm_virtual_release_all(struct ferry_vm_process *process);
 /// Before the end: nothing is mapped any more, and the space leads nowhere from now on, whoever has it next. PENDING:
 /// when *number is over, again. Errors: NO_HOST_MEMORY.
 int ferry_vm_virtual_leave(struct ferry_vm_memory *memory, struct ferry_vm_process *process, uint64_t *number);
+/// It has a device, so page tables are left for it (space/table_pool.h) until it is over.
+void ferry_vm_virtual_share(struct ferry_vm_process *process);
 /// The miniport's handle of the program; NULL without a space.
 HANDLE ferry_vm_virtual_handle(const struct ferry_vm_process *process);
 /// What is to be mapped of an allocation, and where. each_instance: the whole of it, to be written; each instance that

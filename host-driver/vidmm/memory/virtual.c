@@ -39,8 +39,10 @@ void ferry_vm_virtual_end(struct ferry_vm_memory *memory, struct ferry_vm_proces
 
 void ferry_vm_virtual_release_all(struct ferry_vm_process *process)
 {
-    if (process->space)
-        ferry_vm_address_release_all(&process->space->addresses);
+    if (!process->space)
+        return;
+    ferry_vm_address_release_all(&process->space->addresses);
+    ferry_vm_address_space_unshare(&process->space->addresses);
 }
 
 // The device goes on taking the root that a space had for its root, and the next program that gets the space may have
@@ -81,6 +83,12 @@ int ferry_vm_virtual_leave(struct ferry_vm_memory *memory, struct ferry_vm_proce
     *number = space->leaving = sched->queued;
     space->left = ferry_vm_address_take_root(&space->addresses) + 1;
     return FERRY_PENDING;
+}
+
+void ferry_vm_virtual_share(struct ferry_vm_process *process)
+{
+    if (process->space)
+        ferry_vm_address_space_share(&process->space->addresses);
 }
 
 HANDLE ferry_vm_virtual_handle(const struct ferry_vm_process *process)

@@ -37,7 +37,9 @@ struct ferry_vm_missing {
 /// Count what these addresses need and none before them did: whoever asks about several goes from low ones to high.
 void ferry_vm_missing_count(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages,
                             struct ferry_vm_missing *missing);
-/// Bytes of tables that the pool has too few of.
+/// Tables that the space may have yet.
+uint64_t ferry_vm_tables_free(const struct ferry_vm_address_space *space);
+/// Bytes of tables that the pool has too few of for it.
 uint64_t ferry_vm_missing_bytes(const struct ferry_vm_address_space *space, const struct ferry_vm_missing *missing);
 /// More tables than the pool holds at all would be needed for so many pages: then they need not be counted.
 bool ferry_vm_beyond_tables(const struct ferry_vm_address_space *space, uint64_t pages, uint64_t *table_bytes);
@@ -53,7 +55,7 @@ void ferry_vm_spares_free(struct ferry_vm_spares *spares);
 void ferry_vm_tables_use(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages,
                          struct ferry_vm_spares *spares);
 void ferry_vm_tables_unuse(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages);
-/// All of them go back to the pool.
+/// All of them go back to the pool, which is the space's no longer.
 void ferry_vm_tables_end(struct ferry_vm_address_space *space);
 
 #endif

@@ -187,7 +187,7 @@ uint64_t ferry_vm_place_with_tables(const struct ferry_vm_address_space *space, 
 
         if (!try_all(&search, bounds.least, bounds.most, alignment) && space->root)
             try_tables(&search, space->root, &bounds);
-        if (alignment == 1 || search.tables <= space->pool->free_count)
+        if (alignment == 1 || search.tables <= ferry_vm_tables_free(space))
             return search.first;
     }
 }

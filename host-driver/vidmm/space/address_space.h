@@ -79,6 +79,7 @@ struct ferry_vm_address_space {
     uint64_t next;                             // where the next range of any place is looked for first
     uint64_t mapped_pages, tables;
     uint64_t reservations; // ever
+    bool shares;           // the pool with other programs
 };
 
 /// Where a range is to be. Pages; base UINT64_MAX = any place in [least, most), most 0 = no bound. Of any place the
@@ -97,6 +98,10 @@ static inline uint64_t ferry_vm_address_alignment(uint64_t pages)
 }
 
 void ferry_vm_address_space_init(struct ferry_vm_address_space *space, struct ferry_vm_table_pool *pool);
+/// It is a program's, until its end or until it is none any more: it leaves tables for others (table_pool.h), and they
+/// for it. Asked again, nothing changes.
+void ferry_vm_address_space_share(struct ferry_vm_address_space *space);
+void ferry_vm_address_space_unshare(struct ferry_vm_address_space *space);
 /// Whatever is in it; tables go back to the pool.
 void ferry_vm_address_space_end(struct ferry_vm_address_space *space);
 
@@ -107,7 +112,7 @@ int ferry_vm_address_reserve(struct ferry_vm_address_space *space, const struct 
 /// Map them to pages of an owner from `offset` on: free addresses, or such as are reserved and not mapped. At any
 /// place: when the pool has too few tables for the next one, where it has enough, though with smaller pages. What
 /// tables came about says ferry_vm_address_fresh(). Errors: those of reserve(); NO_VIDEO_MEMORY also when the pool has
-/// too few tables: *table_bytes is then how many bytes of them are missing, where they are fewest.
+/// too few tables for it: *table_bytes is then how many bytes of them are missing, where they are fewest.
 int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
                          void *owner, uint64_t offset, bool read_only, struct ferry_vm_range **range,
                          uint64_t *table_bytes);

@@ -38,18 +38,23 @@ void ferry_vm_missing_count(const struct ferry_vm_address_space *space, uint64_t
     }
 }
 
+uint64_t ferry_vm_tables_free(const struct ferry_vm_address_space *space)
+{
+    return space->shares ? ferry_vm_table_pool_free_for(space->pool, space->tables) : space->pool->free_count;
+}
+
 uint64_t ferry_vm_missing_bytes(const struct ferry_vm_address_space *space, const struct ferry_vm_missing *missing)
 {
-    uint64_t all = missing->upper + missing->lowest;
+    uint64_t all = missing->upper + missing->lowest, unused = ferry_vm_tables_free(space);
 
-    return all > space->pool->free_count ? (all - space->pool->free_count) * 4096 : 0;
+    return all > unused ? (all - unused) * 4096 : 0;
 }
 
 bool ferry_vm_beyond_tables(const struct ferry_vm_address_space *space, uint64_t pages, uint64_t *table_bytes)
 {
     if (pages / FERRY_VM_TABLE_ENTRIES <= space->pool->pages)
         return false;
-    *table_bytes = (pages / FERRY_VM_TABLE_ENTRIES - space->pool->free_count) * 4096;
+    *table_bytes = (pages / FERRY_VM_TABLE_ENTRIES - ferry_vm_tables_free(space)) * 4096;
     return true;
 }
 
@@ -96,6 +101,27 @@ bool ferry_vm_spares_make(const struct ferry_vm_missing *missing, struct ferry_v
     return true;
 }
 
+void ferry_vm_address_space_share(struct ferry_vm_address_space *space)
+{
+    if (!space->shares)
+        ferry_vm_table_pool_enter(space->pool, space->tables);
+    space->shares = true;
+}
+
+void ferry_vm_address_space_unshare(struct ferry_vm_address_space *space)
+{
+    if (space->shares)
+        ferry_vm_table_pool_leave(space->pool, space->tables);
+    space->shares = false;
+}
+
+static void count_tables(struct ferry_vm_address_space *space, uint64_t tables)
+{
+    if (space->shares)
+        ferry_vm_table_pool_count(space->pool, space->tables, tables);
+    space->tables = tables;
+}
+
 static struct ferry_vm_table *put_table(struct ferry_vm_address_space *space, struct ferry_vm_spares *spares,
                                         struct ferry_vm_table *parent, unsigned level, uint64_t page)
 {
@@ -115,7 +141,7 @@ static struct ferry_vm_table *put_table(struct ferry_vm_address_space *space, st
     }
     *(space->fresh ? &space->fresh_last->fresh : &space->fresh) = table;
     space->fresh_last = table;
-    space->tables++;
+    count_tables(space, space->tables + 1);
     return table;
 }
 
@@ -176,7 +202,7 @@ struct ferry_vm_table *ferry_vm_address_shrink(struct ferry_vm_address_space *sp
                 continue;
             table->parent->children[index_at(table->parent, table->first)] = NULL;
             table->parent->used--;
-            space->tables--;
+            count_tables(space, space->tables - 1);
             from->next = n + 1;
             return table;
         }
@@ -198,7 +224,7 @@ uint64_t ferry_vm_address_take_root(struct ferry_vm_address_space *space)
 
     assert(!space->fresh && root->used == 0);
     space->root = NULL;
-    space->tables--;
+    count_tables(space, space->tables - 1);
     free(root->children);
     free(root);
     return page;
@@ -217,6 +243,7 @@ void ferry_vm_tables_end(struct ferry_vm_address_space *space)
 {
     if (space->root)
         free_tables(space, space->root);
+    ferry_vm_address_space_unshare(space);
 }
 
 // ---- Pieces -------------------------------------------------------------------------------------------------------
