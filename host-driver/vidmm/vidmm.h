@@ -212,7 +212,7 @@ HRESULT ferry_vidmm_hresult(int result);
 struct ferry_vidmm_virtual {
     size_t size;
     uint64_t address;     // in: where, 0 = any place in [least, most); out: where it is
-    uint64_t least, most; // most 0 = no bound
+    uint64_t least, most; // most 0 = no bound; beside an address neither is looked at
     uint64_t bytes;
     uint64_t table_bytes; // out, of map: with NO_VIDEO_MEMORY the bytes of page tables that are missing
     // in, of map: it is the allocation's own range, of all of it, to be written; each instance that locks with Discard

@@ -84,6 +84,38 @@ static void addresses_end_with_the_space(void **state)
     ferry_adapter_close(m.adapter);
 }
 
+// Bounds are for a place that is looked for: beside an address that was chosen they are not even looked at.
+static void an_address_that_is_chosen_has_no_bounds(void **state)
+{
+    (void)state;
+    struct machine m = begin(2 * MIB);
+    struct ferry_allocation *one = make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE);
+    const struct {
+        uint64_t least, most;
+        int without; // an address
+    } bounds[] = {{0x123, 0x456, FERRY_ERROR_ARGUMENT},
+                  {UINT64_C(1) << 40, 0, FERRY_OK},
+                  {0, 64 * KIB, FERRY_ERROR_NO_VIDEO_MEMORY},
+                  {0, UINT64_MAX, FERRY_ERROR_ARGUMENT}};
+
+    for (uint32_t i = 0; i < 4; i++) {
+        struct ferry_va range = {.size = sizeof range,
+                                 .address = 0x40000000,
+                                 .least = bounds[i].least,
+                                 .most = bounds[i].most,
+                                 .bytes = 64 * KIB};
+        ok(ferry_va_reserve(m.device, &range));
+        assert_true(range.address == 0x40000000);
+        ok(ferry_va_map(m.device, one, 0, false, &range));
+        assert_true(range.address == 0x40000000);
+        ok(ferry_va_free(m.device, range.address, range.bytes));
+        range.address = 0;
+        assert_int_equal(ferry_va_reserve(m.device, &range), bounds[i].without);
+        assert_true(bounds[i].without != FERRY_OK || range.address >= bounds[i].least);
+    }
+    ferry_adapter_close(m.adapter);
+}
+
 static void copies_by_address(void **state)
 {
     (void)state;
@@ -626,6 +658,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_by_address),
         cmocka_unit_test(addresses_end_with_the_space),
+        cmocka_unit_test(an_address_that_is_chosen_has_no_bounds),
         cmocka_unit_test(a_fault_names_the_page_and_stops_that_job_alone),
         cmocka_unit_test(bad_ranges_get_a_name_and_change_nothing),
         cmocka_unit_test(without_memory_for_tables_nothing_is_half_mapped),

@@ -39,7 +39,7 @@ struct ferry_queue;
 struct ferry_va {
     size_t size;
     uint64_t address;     // in: where, 0 = any place in [least, most); out: where it is.
-    uint64_t least, most; // in: most 0 = no bound.
+    uint64_t least, most; // in: most 0 = no bound. Beside an address neither is looked at.
     uint64_t bytes;       // in
     uint64_t table_bytes; // out, of map: with NO_VIDEO_MEMORY the bytes of page tables that are missing.
 };

@@ -7,11 +7,13 @@
 #define RESERVE_UNIT (64u << 10)
 #define SPACE_BYTES  (UINT64_C(1) << 48)
 
-// Where the arguments want the range; false when that is no such place.
+// Where the arguments want the range; false when that is no such place. Beside an address bounds are nothing.
 static bool where_of(const struct ferry_vidmm_virtual *wanted, uint64_t unit, struct ferry_vm_where *where)
 {
     if (wanted->bytes == 0 || wanted->bytes % unit || wanted->bytes > SPACE_BYTES || wanted->address % unit ||
-        wanted->address >= SPACE_BYTES || wanted->least % unit || wanted->most % unit || wanted->most > SPACE_BYTES)
+        wanted->address >= SPACE_BYTES)
+        return false;
+    if (wanted->address == 0 && (wanted->least % unit || wanted->most % unit || wanted->most > SPACE_BYTES))
         return false;
     uint64_t alignment = ferry_vm_address_alignment(wanted->bytes / PAGE_SIZE);
     *where = (struct ferry_vm_where){.base = wanted->address ? wanted->address / PAGE_SIZE : UINT64_MAX,
