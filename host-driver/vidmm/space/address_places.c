@@ -24,13 +24,25 @@ static uint64_t most_of(const struct ferry_vm_where *where)
     return where->most ? where->most : FERRY_VM_VA_PAGES;
 }
 
+// The device takes no rectangle over a multiple of 4 GiB, so what is no longer lies over none, if it can.
+#define BORDER_PAGES (UINT64_C(1) << 20)
+
+static bool is_over_border(uint64_t first, uint64_t pages)
+{
+    return pages <= BORDER_PAGES && first / BORDER_PAGES != (first + pages - 1) / BORDER_PAGES;
+}
+
 // The lowest free place in [least, most); UINT64_MAX = none.
 static uint64_t free_place(const struct ferry_vm_address_space *space, uint64_t least, uint64_t most, uint64_t pages,
-                           uint64_t alignment)
+                           uint64_t alignment, bool over_borders)
 {
     uint64_t at = align_up(least, alignment);
 
     while (at < most && pages <= most - at) {
+        if (!over_borders && is_over_border(at, pages)) {
+            at = align_up(at, BORDER_PAGES);
+            continue;
+        }
         const struct ferry_vm_range *range = ferry_vm_address_find(space, at);
 
         if (!range || range->first >= at + pages)
@@ -60,15 +72,21 @@ int ferry_vm_place_find(const struct ferry_vm_address_space *space, const struct
     }
     if (most > FERRY_VM_VA_PAGES || where->least >= most)
         return FERRY_ERROR_ARGUMENT;
-    for (;; alignment = next_alignment(alignment)) {
+    for (bool over_borders = false;;) {
         // On from where the last one went, as long as there is room, so that addresses are not used again at once.
-        *first = free_place(space, space->next > least ? space->next : least, most, pages, alignment);
+        *first = free_place(space, space->next > least ? space->next : least, most, pages, alignment, over_borders);
         if (*first == UINT64_MAX)
-            *first = free_place(space, least, most, pages, alignment);
+            *first = free_place(space, least, most, pages, alignment, over_borders);
         if (*first != UINT64_MAX)
             return FERRY_OK;
-        if (alignment <= smallest)
+        if (alignment > smallest) {
+            alignment = next_alignment(alignment);
+        } else if (!over_borders) {
+            over_borders = true;
+            alignment = alignment_of(where);
+        } else {
             return FERRY_ERROR_NO_VIDEO_MEMORY;
+        }
     }
 }
 
@@ -78,6 +96,7 @@ struct search {
     const struct ferry_vm_address_space *space;
     uint64_t pages, first;
     uint64_t tables; // that come about there
+    bool over_borders;
 };
 
 // What is not mapped has tables at its ends alone: beside what is mapped under them.
@@ -99,7 +118,7 @@ static void try_place(struct search *search, uint64_t first)
 {
     uint64_t tables = tables_at(search->space, first, search->pages);
 
-    if (tables < search->tables) {
+    if (tables < search->tables && (search->over_borders || !is_over_border(first, search->pages))) {
         search->tables = tables;
         search->first = first;
     }
@@ -169,8 +188,9 @@ static void try_tables(struct search *search, const struct ferry_vm_table *table
             try_tables(search, table->children[i], bounds);
     if (table->children || search->tables == 0)
         return;
-    uint64_t first = free_place(search->space, ferry_vm_most(table->first, bounds->least),
-                                ferry_vm_least(end, bounds->most), search->pages, bounds->alignment);
+    uint64_t first =
+        free_place(search->space, ferry_vm_most(table->first, bounds->least), ferry_vm_least(end, bounds->most),
+                   search->pages, bounds->alignment, search->over_borders);
     if (first != UINT64_MAX)
         try_place(search, first);
     try_around(search, table->first, bounds);
@@ -180,14 +200,15 @@ static void try_tables(struct search *search, const struct ferry_vm_table *table
 uint64_t ferry_vm_place_with_tables(const struct ferry_vm_address_space *space, const struct ferry_vm_where *where,
                                     uint64_t pages, uint64_t first)
 {
-    struct search search = {space, pages, first, tables_at(space, first, pages)};
+    struct search search = {space, pages, first, tables_at(space, first, pages), is_over_border(first, pages)};
 
     for (uint64_t alignment = alignment_of(where);; alignment = next_alignment(alignment)) {
         const struct bounds bounds = {least_of(where), most_of(where), alignment};
 
         if (!try_all(&search, bounds.least, bounds.most, alignment) && space->root)
             try_tables(&search, space->root, &bounds);
-        if (alignment == 1 || search.tables <= ferry_vm_tables_free(space))
+        if (search.tables <= ferry_vm_tables_free(space) || (alignment == 1 && search.over_borders))
             return search.first;
+        search.over_borders |= alignment == 1;
     }
 }

@@ -298,6 +298,75 @@ static void a_reservation_between_narrow_bounds_is_of_whole_groups(void **state)
     end();
 }
 
+// A multiple of 4 GiB has a place across it only where there is no other: of no more bytes than lie between two.
+static void a_place_lies_between_two_multiples_of_4_gib_if_it_can(void **state)
+{
+    const uint64_t border = UINT64_C(1) << 20;
+    uint64_t first, bytes;
+
+    (void)state;
+    begin(40);
+    for (uint64_t pages = 2; pages <= 600; pages += 598) {
+        space.next = border - 1;
+        assert_int_equal(map(UINT64_MAX, 0, 0, pages, &first, &bytes), FERRY_OK);
+        assert_true(first == border);
+        unmap_at(first);
+        // Up to it there is room.
+        space.next = border - pages - 40;
+        assert_int_equal(map(UINT64_MAX, border - pages, 0, pages, &first, &bytes), FERRY_OK);
+        assert_true(first == (pages == 2 ? border - 2 : border));
+        unmap_at(first);
+        // There is none beside it, be it for page tables or for bounds.
+        space.next = border - pages;
+        assert_int_equal(map(UINT64_MAX, border - 1, border + pages - 1, pages, &first, &bytes), FERRY_OK);
+        assert_true(first == border - 1);
+        unmap_at(first);
+    }
+    end();
+    begin(6);
+    map_at(border - 4, 1);
+    map_at(border + 4, 1);
+    map_at(border - 512, 508);
+    map_at(border + 6, 506);
+    space.next = 2 * border;
+    assert_int_equal(map(UINT64_MAX, border / 2, 0, 4, &first, &bytes), FERRY_OK);
+    assert_true(first >= border && first + 4 <= border + 4);
+    unmap_at(first);
+    space.next = 2 * border;
+    assert_int_equal(map(UINT64_MAX, border / 2, 0, 7, &first, &bytes), FERRY_OK);
+    assert_true(first < border && first + 7 <= border + 4);
+    end();
+    // More than lies between two goes over one.
+    struct ferry_vm_where large = {UINT64_MAX, 0, 0, 1};
+    begin(4);
+    space.next = border - 16;
+    assert_int_equal(ferry_vm_address_reserve(&space, &large, border + 16, &first), FERRY_OK);
+    assert_true(first == border - 16);
+    end();
+}
+
+// The place over the border has all tables and comes first; behind what is mapped there is another with all of them.
+static void for_want_of_tables_a_place_over_a_border_is_not_the_best(void **state)
+{
+    const uint64_t border = UINT64_C(1) << 20;
+    uint64_t first, bytes;
+
+    (void)state;
+    begin(6);
+    map_at(border - 512, 506);
+    map_at(border + 6, 400);
+    assert_int_equal(pool.free_count, 0);
+    space.next = 2 * border;
+    assert_int_equal(map(UINT64_MAX, border / 2, 0, 12, &first, &bytes), FERRY_OK);
+    assert_true(first >= border + 406 && first + 12 <= border + 512);
+    unmap_at(first);
+    map_at(border + 406, 106);
+    space.next = 2 * border;
+    assert_int_equal(map(UINT64_MAX, border / 2, 0, 12, &first, &bytes), FERRY_OK);
+    assert_true(first == border - 6);
+    end();
+}
+
 // ---- Without a look at every range ----
 
 // The lowest free place by a walk over all ranges; UINT64_MAX = none.
@@ -420,6 +489,8 @@ int main(void)
         cmocka_unit_test(every_place_is_tried),
         cmocka_unit_test(narrow_bounds_are_no_reason_to_refuse),
         cmocka_unit_test(a_place_is_that_of_a_walk_over_all_ranges),
+        cmocka_unit_test(for_want_of_tables_a_place_over_a_border_is_not_the_best),
+        cmocka_unit_test(a_place_lies_between_two_multiples_of_4_gib_if_it_can),
         cmocka_unit_test(a_reservation_between_narrow_bounds_is_of_whole_groups),
     };
 
