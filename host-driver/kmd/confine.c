@@ -7,13 +7,8 @@
 #include "kmd/internal.h"
 #include "kmd/words.h"
 
-struct range {
-    uint32_t kind;
-    uint64_t first, last;
-};
-
-// One side of a rectangle begins at r->first; of tiles it takes whole ones (contract/packets.rdl).
-static void widen(const uint8_t *packet, uint32_t pitch_at, struct range *r)
+// One side of a rectangle begins at r->first.
+static void widen(const uint8_t *packet, uint32_t pitch_at, struct kmd_range *r)
 {
     int64_t pitch = (int32_t)get32(packet + pitch_at);
     uint32_t layout = get32(packet + pitch_at + 4), swizzle = FERRY_GET(FERRY_PACKET_LAYOUT_SWIZZLE, layout);
@@ -34,6 +29,16 @@ static void widen(const uint8_t *packet, uint32_t pitch_at, struct range *r)
     r->last = r->first + down + (right + 1) * column_bytes * tile_rows - 1;
 }
 
+void kmd_rectangle_side(const uint8_t *packet, bool source, struct kmd_range *r)
+{
+    uint32_t kinds = get32(packet + 4);
+
+    r->kind = source ? FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, kinds)
+                     : FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, kinds);
+    r->first = get64(packet + (source ? FERRY_PACKET_COPY_RECTANGLE_SOURCE : FERRY_PACKET_COPY_RECTANGLE_DESTINATION));
+    widen(packet, source ? FERRY_PACKET_COPY_RECTANGLE_SOURCE_PITCH : FERRY_PACKET_COPY_RECTANGLE_DESTINATION_PITCH, r);
+}
+
 // The packets that a ring without further rights runs; 0: it has no such side.
 static const struct shape {
     uint16_t bytes, source, destination;
@@ -49,7 +54,7 @@ static const struct shape {
 };
 
 // What the packet, of that opcode and shape, reads or writes by place. false: nothing.
-static bool range_of(const uint8_t *packet, uint32_t opcode, bool source, struct range *r)
+static bool range_of(const uint8_t *packet, uint32_t opcode, bool source, struct kmd_range *r)
 {
     uint32_t kinds = get32(packet + 4), at = source ? shapes[opcode].source : shapes[opcode].destination;
     // Every one but a fence has its bytes in the same place, a rectangle those of a row.
@@ -62,12 +67,11 @@ static bool range_of(const uint8_t *packet, uint32_t opcode, bool source, struct
     r->first = get64(packet + at);
     r->last = r->first + bytes - 1;
     if (opcode == FERRY_OPCODE_COPY_RECTANGLE)
-        widen(packet, source ? FERRY_PACKET_COPY_RECTANGLE_SOURCE_PITCH : FERRY_PACKET_COPY_RECTANGLE_DESTINATION_PITCH,
-              r);
+        kmd_rectangle_side(packet, source, r);
     return true;
 }
 
-static bool within(const DXGK_ALLOCATIONLIST *entry, const struct range *r, bool write)
+static bool within(const DXGK_ALLOCATIONLIST *entry, const struct kmd_range *r, bool write)
 {
     const struct kmd_allocation *allocation = entry->hDeviceSpecificAllocation;
     uint32_t kind;
@@ -78,7 +82,7 @@ static bool within(const DXGK_ALLOCATIONLIST *entry, const struct range *r, bool
            r->first >= address && r->last >= r->first && r->last - address < allocation->bytes;
 }
 
-static bool is_listed(const DXGKARG_PATCH *p, const struct range *r, bool write)
+static bool is_listed(const DXGKARG_PATCH *p, const struct kmd_range *r, bool write)
 {
     for (UINT i = 0; i < p->AllocationListSize; i++)
         if (within(&p->pAllocationList[i], r, write))
@@ -92,7 +96,7 @@ void kmd_confine(const DXGKARG_PATCH *p, uint8_t *packet, uint32_t bytes)
     static const uint32_t system[] = {FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, FERRY_ADDRESS_KIND_SYSTEM),
                                       FERRY_PUT(FERRY_PACKET_PLACES_SOURCE_KIND, FERRY_ADDRESS_KIND_SYSTEM)};
     uint32_t opcode = FERRY_GET(FERRY_PACKET_HEADER_OPCODE, get32(packet));
-    struct range r;
+    struct kmd_range r;
 
     // Of another length than its opcode has the firmware refuses it, and whatever needs a right.
     if (opcode >= sizeof shapes / sizeof shapes[0] || shapes[opcode].bytes != bytes)

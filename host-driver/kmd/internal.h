@@ -229,6 +229,12 @@ int kmd_ring_go_on(struct kmd_adapter *adapter, uint32_t node);
 
 // ---- confine.c ----
 
+struct kmd_range {
+    uint32_t kind;
+    uint64_t first, last;
+};
+// What one side of a COPY_RECTANGLE takes, of tiles whole ones (contract/packets.rdl).
+void kmd_rectangle_side(const uint8_t *packet, bool source, struct kmd_range *range);
 // A packet of a user's buffer, of so many bytes, after the patches: a place that is not in the list becomes one of host
 // memory, so that the firmware refuses the packet.
 void kmd_confine(const DXGKARG_PATCH *p, uint8_t *packet, uint32_t bytes);

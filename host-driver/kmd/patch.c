@@ -132,6 +132,23 @@ static void decide(struct kmd_adapter *adapter, uint8_t *packet, uint32_t ring, 
         kmd_hazard_wall(adapter, ring);
 }
 
+// By all that lies from the lowest byte of a side to its highest.
+static void patch_rectangle(struct kmd_adapter *adapter, uint8_t *packet, uint32_t ring,
+                            const struct kmd_process *process, uint32_t number)
+{
+    bool ahead = get32(packet) & FERRY_PACKET_HEADER_UNORDERED_MASK;
+    struct kmd_range from, to;
+
+    kmd_rectangle_side(packet, true, &from);
+    kmd_rectangle_side(packet, false, &to);
+    uint64_t read = from.last - from.first + 1, written = to.last - to.first + 1;
+    decide(adapter, packet, ring,
+           ahead && (copy_is_hazardous(adapter, ring, process, from.kind, from.first, read) ||
+                     overwrites(adapter, ring, process, to.kind, to.first, written)));
+    note_read(adapter, ring, process, from.kind, from.first, read, number);
+    note_write(adapter, ring, process, to.kind, to.first, written, number);
+}
+
 // Decide about one packet and remember what it reads and writes. What goes through an aperture is kept apart by the
 // manager, who maps no page that it pages (R70, R78).
 static void patch_packet(struct kmd_adapter *adapter, uint8_t *packet, uint32_t ring, const struct kmd_process *process,
@@ -181,8 +198,13 @@ static void patch_packet(struct kmd_adapter *adapter, uint8_t *packet, uint32_t 
         note_write(adapter, ring, process, destination_kind, get64(packet + FERRY_PACKET_FILL_DESTINATION), bytes,
                    number);
         break;
-    // Its rows are anywhere.
-    case FERRY_OPCODE_COPY_RECTANGLE: kmd_hazard_anywhere(adapter, ring, number); break;
+    case FERRY_OPCODE_COPY_RECTANGLE:
+        // Of a page's rows, the tiles are in so many places.
+        if (ring == KMD_PAGING_RING)
+            kmd_hazard_anywhere(adapter, ring, number);
+        else
+            patch_rectangle(adapter, packet, ring, process, number);
+        break;
     case FERRY_OPCODE_FENCE:
         note_write(adapter, ring, process, destination_kind, get64(packet + FERRY_PACKET_FENCE_ADDRESS), 8, number);
         break;
@@ -279,10 +301,11 @@ static void relax(struct kmd_adapter *adapter, const DXGKARG_PATCH *p, const str
         if (bytes < 8 || bytes > end - at)
             return;
         kmd_confine(p, buffer + at, bytes);
-        if (opcode == FERRY_OPCODE_COPY && bytes == FERRY_PACKET_COPY_SIZE)
+        bool copies = (opcode == FERRY_OPCODE_COPY && bytes == FERRY_PACKET_COPY_SIZE) ||
+                      (opcode == FERRY_OPCODE_COPY_RECTANGLE && bytes == FERRY_PACKET_COPY_RECTANGLE_SIZE);
+        if (copies)
             put32(buffer + at, header | FERRY_PACKET_HEADER_UNORDERED_MASK);
-        if ((opcode == FERRY_OPCODE_COPY && bytes == FERRY_PACKET_COPY_SIZE) ||
-            (opcode == FERRY_OPCODE_FILL && bytes == FERRY_PACKET_FILL_SIZE) ||
+        if (copies || (opcode == FERRY_OPCODE_FILL && bytes == FERRY_PACKET_FILL_SIZE) ||
             (opcode == FERRY_OPCODE_WRITE && bytes == FERRY_PACKET_WRITE_SIZE))
             patch_packet(adapter, buffer + at, ring, process, kmd_next_number(&adapter->rings[ring]));
         else if (opcode != FERRY_OPCODE_NOP && opcode != FERRY_OPCODE_READ)

@@ -52,6 +52,25 @@ static void value(struct job *job, uint32_t opcode, uint32_t to, uint32_t bytes)
     put(job, words, 8);
 }
 
+// Rows of 64 bytes.
+static void rectangle(struct job *job, uint32_t from, int32_t from_pitch, uint32_t to, int32_t to_pitch, uint32_t rows)
+{
+    uint32_t words[12] = {FERRY_OPCODE_COPY_RECTANGLE | 12 << 16,
+                          FERRY_PUT(FERRY_PACKET_PLACES_SOURCE_KIND, FERRY_ADDRESS_KIND_LOCAL) |
+                              FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, FERRY_ADDRESS_KIND_LOCAL),
+                          64,
+                          rows - 1,
+                          from,
+                          0,
+                          to,
+                          0,
+                          (uint32_t)from_pitch,
+                          0,
+                          (uint32_t)to_pitch,
+                          0};
+    put(job, words, 12);
+}
+
 // The job on a ring; `runs_ahead` tells of each packet whether it may.
 static void submit(struct rig *rig, const struct job *job, HANDLE context, uint32_t node, uint32_t fence,
                    const char *runs_ahead)
@@ -144,6 +163,39 @@ static void a_copy_over_what_an_earlier_one_of_its_job_reads_waits(void **state)
     wait_for(rig, 2, 1);
     wait_for(rig, 3, 2);
     assert_int_equal(rig->kmd->DxgkDdiDestroyContext(context), STATUS_SUCCESS);
+}
+
+// All that lies between its lowest byte and its highest counts as read, or as written.
+static void a_rectangle_runs_ahead_as_a_copy_does(void **state)
+{
+    struct rig *rig = *state;
+    struct job job = {0}, upwards = {0}, large = {0};
+
+    rectangle(&job, 0x1000, 0x1000, 0x10000, 0x800, 4); // 0x1000 to 0x403f into 0x10000 to 0x1183f
+    rectangle(&job, 0x1000, 0, 0x40000, 64, 2);         // Nothing of that.
+    local_copy(&job, 0x12000, 0x50000, 64);             // Just behind it;
+    rectangle(&job, 0xe000, 0x1000, 0x51000, 64, 2);    // just in front of it,
+    rectangle(&job, 0xe000, 0x1000, 0x52000, 64, 3);    // and with its first page.
+    local_copy(&job, 0x11fc0, 0x53000, 64);             // Its last page.
+    rectangle(&job, 0x11000, 0x800, 0x54000, 64, 2);
+    submit(rig, &job, rig->user_context, 2, 1, "aaaawww");
+    wait_for(rig, 2, 1);
+    rectangle(&upwards, 0x4000, -0x1000, 0x12000, -0x1000, 4); // 0x1000 to 0x403f into 0xf000 to 0x1203f
+    local_copy(&upwards, 0x60000, 0x5000, 64);
+    local_copy(&upwards, 0x60000, 0x4fc0, 64); // Over what it reads,
+    rectangle(&upwards, 0x60000, 0, 0x200, 0x400, 3);
+    rectangle(&upwards, 0x62000, 0, 0x70000, 64, 1);
+    rectangle(&upwards, 0x63000, 0, 0x62040, 64, 1);
+    local_copy(&upwards, 0xf000, 0x64000, 64); // and from what it writes.
+    submit(rig, &upwards, rig->user_context, 2, 2, "aawaaww");
+    wait_for(rig, 2, 2);
+    // Too large to be looked at is the whole side, however little of it is rows.
+    rectangle(&large, 0x1000, 0, 0x100000, 0x20000, 3);
+    local_copy(&large, 0x2000, 0x3000, 64);
+    rectangle(&large, 0x100000, 0x20000, 0x4000, 64, 3);
+    submit(rig, &large, rig->user_context, 2, 3, "aww");
+    wait_for(rig, 2, 3);
+    assert_int_equal(ferry_kmd_faults(rig->adapter), 0);
 }
 
 // Nor does it matter in which buffer it stands: what a buffer in flight has read is not yet what it goes on with. Of
@@ -247,9 +299,11 @@ static void behind_an_unknown_packet_everything_waits(void **state)
 
 int main(void)
 {
+    rig_tiling = true;
     const struct CMUnitTest tests[] = {
         CASE(a_copy_runs_ahead_unless_it_reads_what_is_written),
         CASE(a_copy_over_what_an_earlier_one_of_its_job_reads_waits),
+        CASE(a_rectangle_runs_ahead_as_a_copy_does),
         CASE(a_copy_over_what_an_earlier_buffer_of_its_ring_reads_waits),
         CASE(a_buffer_that_was_patched_before_is_judged_anew),
         CASE(the_later_writer_does_not_hide_the_earlier_one),

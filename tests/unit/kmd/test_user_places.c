@@ -168,6 +168,11 @@ static const struct rectangle {
     {BYTES - 64, 64, 255, (uint32_t)-64, 0, false}, // Upwards.
     {BYTES - 64, 64, 256, (uint32_t)-64, 0, true},
     {BYTES - 64, 65, 0, (uint32_t)-64, 0, true},
+    // Over the beginning and the end of all addresses; and with words that the firmware refuses.
+    {0, 64, 1, (uint32_t)-0x20000, 0, true},
+    {0, 64, 1, 0x80000000, 0, true},
+    {0, 64, UINT32_MAX, 0x80000000, 0, true},
+    {0, 64, UINT32_MAX, 0x7fffffff, 0, true},
 // Tiles of 64 x 64 bytes: four of them, one beside the other or two above two.
 #define SMALL    (FERRY_PUT(FERRY_PACKET_LAYOUT_SWIZZLE, 1) | FERRY_PACKET_LAYOUT_SMALL_MASK)
 #define AT(x, y) (FERRY_PUT(FERRY_PACKET_LAYOUT_X, x) | FERRY_PUT(FERRY_PACKET_LAYOUT_Y, y))
@@ -197,7 +202,7 @@ static void a_rectangle_lies_within_it_with_its_tiles(void **state)
     begin(rig, &job);
     for (unsigned i = 0; i < 2 * sizeof rectangles / sizeof rectangles[0]; i++) {
         const struct rectangle *c = &rectangles[i / 2];
-        bool reads = i & 1; // The same of the other side, whose rows are one above the other.
+        bool reads = i & 1; // The same of the other side, whose rows are one.
 
         job.bytes = 0;
         uint32_t *packet = put(&job, FERRY_OPCODE_COPY_RECTANGLE, FERRY_PACKET_COPY_RECTANGLE_SIZE, LOCAL, LOCAL);
@@ -213,6 +218,29 @@ static void a_rectangle_lies_within_it_with_its_tiles(void **state)
         if (source_of(packet) != (reads && c->refused ? SYSTEM : LOCAL) ||
             destination_of(packet) != (!reads && c->refused ? SYSTEM : LOCAL))
             fail_msg("case %u, %s: places %#x", i / 2, reads ? "source" : "destination", packet[1]);
+    }
+    // A row of all bytes of 32 bits, of which each may be in the last tile.
+    for (unsigned in_tiles = 0; in_tiles < 2; in_tiles++) {
+        job.bytes = 0;
+        uint32_t *packet = put(&job, FERRY_OPCODE_COPY_RECTANGLE, FERRY_PACKET_COPY_RECTANGLE_SIZE, LOCAL, LOCAL);
+        memset(packet + FERRY_PACKET_COPY_RECTANGLE_ROW_BYTES / 4, 0xff, 8);
+        packet[FERRY_PACKET_COPY_RECTANGLE_SOURCE / 4] = packet[FERRY_PACKET_COPY_RECTANGLE_DESTINATION / 4] = WRITTEN;
+        if (in_tiles)
+            memset(packet + FERRY_PACKET_COPY_RECTANGLE_SOURCE_PITCH / 4, 0xff, 16);
+        patch(rig, &job);
+        assert_int_equal(source_of(packet), SYSTEM);
+        assert_int_equal(destination_of(packet), SYSTEM);
+    }
+    // What is only read is not written, by any row.
+    for (unsigned into = 0; into < 2; into++) {
+        job.bytes = 0;
+        uint32_t *packet = put(&job, FERRY_OPCODE_COPY_RECTANGLE, FERRY_PACKET_COPY_RECTANGLE_SIZE, LOCAL, LOCAL);
+        packet[FERRY_PACKET_COPY_RECTANGLE_ROW_BYTES / 4] = 64;
+        packet[FERRY_PACKET_COPY_RECTANGLE_SOURCE / 4] = into ? WRITTEN : READ_ONLY;
+        packet[FERRY_PACKET_COPY_RECTANGLE_DESTINATION / 4] = into ? READ_ONLY : WRITTEN;
+        patch(rig, &job);
+        assert_int_equal(source_of(packet), LOCAL);
+        assert_int_equal(destination_of(packet), into ? SYSTEM : LOCAL);
     }
     end(rig, &job);
 }

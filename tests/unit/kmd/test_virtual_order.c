@@ -16,7 +16,7 @@ struct program {
     HANDLE process, device, context;
     DXGKARG_BUILDPAGINGBUFFER a;
     struct ferry_gpu_memory commands;
-    uint32_t paging_fence, fence, used, packets;
+    uint32_t paging_fence, fence, used, packets, at[64];
     // Of those packets that name a place: where Patch puts it.
     D3DDDI_PATCHLOCATIONLIST places[32];
     UINT place_count;
@@ -138,8 +138,8 @@ static void copy(struct program *p, uint32_t from_kind, uint64_t from, uint32_t 
         name_place(p, FERRY_KMD_PATCH_SOURCE, FERRY_PACKET_COPY_SOURCE, from);
     if (to_kind == LOCAL)
         name_place(p, FERRY_KMD_PATCH_DESTINATION, FERRY_PACKET_COPY_DESTINATION, to);
+    p->at[p->packets++] = p->used;
     p->used += sizeof words;
-    p->packets++;
 }
 
 static void by_address(struct program *p, uint64_t from, uint64_t to, uint32_t bytes)
@@ -194,7 +194,7 @@ static void submit(struct program *p, const char *runs_ahead)
     assert_int_equal(strlen(runs_ahead), p->packets);
     for (uint32_t i = 0; i < p->packets; i++) {
         uint32_t header;
-        memcpy(&header, (uint8_t *)p->commands.address + 32 * (size_t)i, 4);
+        memcpy(&header, (uint8_t *)p->commands.address + p->at[i], 4);
         if (((header & UNORDERED) != 0) != (runs_ahead[i] == 'a'))
             fail_msg("packet %u of fence %u", i, p->fence + 1);
     }
@@ -284,6 +284,56 @@ static void a_job_names_places_only_where_patch_put_them(void **state)
     submit_job(&p, false, sizeof p.private_data);
     wait_for(p.rig, 2, p.fence);
     assert_int_equal(ferry_kmd_faults(p.rig->adapter), faults + 1);
+    end(&p);
+}
+
+// Rows of 64 bytes, 4 KiB apart.
+static void rectangle_by_address(struct program *p, uint64_t from, uint64_t to, uint32_t rows)
+{
+    uint32_t words[12] = {FERRY_OPCODE_COPY_RECTANGLE | 12 << 16,
+                          FERRY_PUT(FERRY_PACKET_PLACES_SOURCE_KIND, VIRTUAL) |
+                              FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, VIRTUAL),
+                          64,
+                          rows - 1,
+                          (uint32_t)from,
+                          0,
+                          (uint32_t)to,
+                          0,
+                          4096,
+                          0,
+                          4096,
+                          0};
+
+    memcpy((uint8_t *)p->commands.address + p->used, words, sizeof words);
+    p->at[p->packets++] = p->used;
+    p->used += sizeof words;
+}
+
+static void a_rectangle_by_address_runs_ahead_as_a_copy_does(void **state)
+{
+    struct program p;
+
+    begin(*state, &p);
+    write_entries(&p, 0, 0x1000, 16, to_local(0x40000));
+    write_entries(&p, 0, 0x100000, 1, to_local(0x44000)); // What 0x5000 leads to, once more.
+    send_buffer(&p);
+    rectangle_by_address(&p, 0x1000, 0x4000, 3); // Two other pages lie behind the first of each side.
+    rectangle_by_address(&p, 0x7000, 0xa000, 2); // Nothing of that.
+    by_address(&p, 0x5800, 0xc000, 64);          // The second that the first one writes,
+    rectangle_by_address(&p, 0x3000, 0xd000, 2); // a page before them and the first,
+    by_address(&p, 0x100000, 0xe000, 64);        // and the second by its other address.
+    submit(&p, "aawww");
+    done(&p);
+    rectangle_by_address(&p, 0x1000, 0x8000, 3);
+    by_address(&p, 0xb000, 0x4000, 64);
+    by_address(&p, 0xb000, 0x2040, 64); // Over what the rectangle reads.
+    submit(&p, "aaw");
+    done(&p);
+    rectangle_by_address(&p, 0x7000, 0xf000, 3); // It ends where nothing is known to be.
+    by_address(&p, 0x1000, 0x2000, 64);
+    submit(&p, "aw");
+    wait_for(p.rig, 2, p.fence);
+    assert_int_equal(ferry_kmd_faults(p.rig->adapter), 1);
     end(&p);
 }
 
@@ -428,9 +478,11 @@ static void what_is_kept_of_addresses_goes_with_their_tables(void **state)
 int main(void)
 {
     rig_model = 2;
+    rig_tiling = true;
     const struct CMUnitTest tests[] = {
         CASE(a_job_names_places_only_where_patch_put_them),
         CASE(copies_by_address_run_ahead_unless_they_read_what_is_written),
+        CASE(a_rectangle_by_address_runs_ahead_as_a_copy_does),
         CASE(it_is_judged_by_the_newest_entries),
         CASE(what_is_not_known_waits_and_makes_wait),
         CASE(entries_that_nobody_is_named_for_make_all_wait),
