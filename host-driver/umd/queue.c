@@ -18,22 +18,30 @@ static struct umd_recording *recording(struct umd_queue *queue)
     return queue->recording;
 }
 
-static struct umd_recording *recorded_into(struct umd_queue *queue)
+struct umd_recording *umd_queue_recorded_into(struct umd_queue *queue)
 {
     struct umd_recording *job = recording(queue);
 
     return job ? umd_recording_open(job) : NULL;
 }
 
-// The allocation that a packet names, when these bytes of it may be named.
-static int find(const struct umd_queue *queue, const struct ferry_allocation *handle, uint64_t offset, uint32_t bytes,
-                struct umd_allocation **allocation)
+int umd_queue_find(const struct umd_queue *queue, const struct ferry_allocation *handle,
+                   struct umd_allocation **allocation)
 {
     *allocation = umd_object(queue->device->adapter, UMD_ALLOCATION, handle);
     if (!*allocation)
         return umd_handle_error(UMD_ALLOCATION, handle);
-    if ((*allocation)->device != queue->device)
-        return FERRY_ERROR_FOREIGN;
+    return (*allocation)->device != queue->device ? FERRY_ERROR_FOREIGN : FERRY_OK;
+}
+
+// The allocation that a packet names, when these bytes of it may be named.
+static int find(const struct umd_queue *queue, const struct ferry_allocation *handle, uint64_t offset, uint32_t bytes,
+                struct umd_allocation **allocation)
+{
+    int error = umd_queue_find(queue, handle, allocation);
+
+    if (error != FERRY_OK)
+        return error;
     // The patch list's offsets are 32 bits wide.
     if (offset > (*allocation)->bytes || bytes > (*allocation)->bytes - offset || offset > UINT32_MAX)
         return FERRY_ERROR_RANGE;
@@ -56,7 +64,7 @@ int ferry_queue_copy(struct ferry_queue *handle, struct ferry_allocation *destin
         error = find(queue, destination_handle, destination_offset, bytes, &destination);
     if (error != FERRY_OK)
         return umd_leave(&call, error);
-    struct umd_recording *job = recorded_into(queue);
+    struct umd_recording *job = umd_queue_recorded_into(queue);
     bool good = job && umd_record_copy(job, destination, destination_offset, source, source_offset, bytes);
     return umd_leave(&call, good ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY);
 }
@@ -92,7 +100,7 @@ int ferry_queue_fill(struct ferry_queue *handle, struct ferry_allocation *destin
         error = FERRY_ERROR_RANGE;
     if (error != FERRY_OK)
         return umd_leave(&call, error);
-    struct umd_recording *job = recorded_into(queue);
+    struct umd_recording *job = umd_queue_recorded_into(queue);
     bool good = job && umd_record_fill(job, destination, offset, bytes, pattern, log2);
     return umd_leave(&call, good ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY);
 }
@@ -118,7 +126,7 @@ static int record_virtual(struct ferry_queue *handle, struct umd_virtual packet)
         return umd_leave(&call, FERRY_ERROR_UNSUPPORTED);
     packet.vidmm = call.adapter->vidmm;
     packet.device = queue->device->vidmm;
-    struct umd_recording *job = recorded_into(queue);
+    struct umd_recording *job = umd_queue_recorded_into(queue);
     return umd_leave(&call, job ? umd_record_virtual(job, &packet) : FERRY_ERROR_NO_HOST_MEMORY);
 }
 

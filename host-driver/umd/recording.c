@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ferry_contract.h"
+#include "umd/chunks.h"
 #include "umd/residency.h"
 
 struct umd_recording *umd_recording_make(const DXGK_CONTEXTINFO *info)
@@ -79,44 +80,6 @@ void umd_recording_empty(struct umd_recording *job)
     job->submitted = UINT64_MAX;
 }
 
-static bool make_chunk(struct umd_recording *job)
-{
-    if (job->chunks_made == job->chunk_capacity) {
-        size_t capacity = job->chunk_capacity ? 2 * job->chunk_capacity : 4;
-        struct umd_chunk *chunks = realloc(job->chunks, capacity * sizeof *chunks);
-
-        if (!chunks)
-            return false;
-        job->chunks = chunks;
-        job->chunk_capacity = capacity;
-    }
-    struct umd_chunk *chunk = &job->chunks[job->chunks_made];
-    *chunk = (struct umd_chunk){
-        .commands = calloc(job->info.DmaBufferSize, 1),
-        .references = calloc(job->info.AllocationListSize, sizeof *chunk->references),
-        .addresses = calloc(job->info.AllocationListSize, sizeof *chunk->addresses),
-        .places = calloc(job->info.PatchLocationListSize, sizeof *chunk->places),
-        .patches = calloc(job->info.PatchLocationListSize, sizeof *chunk->patches),
-    };
-    if (!chunk->commands || !chunk->references || !chunk->addresses || !chunk->places || !chunk->patches) {
-        free(chunk->commands);
-        free(chunk->references);
-        free(chunk->addresses);
-        free(chunk->places);
-        free(chunk->patches);
-        return false;
-    }
-    job->chunks_made++;
-    return true;
-}
-
-static struct umd_chunk *new_chunk(struct umd_recording *job)
-{
-    if (job->chunk_count == job->chunks_made && !make_chunk(job))
-        return NULL;
-    return &job->chunks[job->chunk_count++];
-}
-
 // A chunk with room for one more packet of two places.
 static struct umd_chunk *chunk_for(struct umd_recording *job, uint32_t bytes)
 {
@@ -128,19 +91,7 @@ static struct umd_chunk *chunk_for(struct umd_recording *job, uint32_t bytes)
             chunk->place_count + 2 <= job->info.PatchLocationListSize)
             return chunk;
     }
-    return new_chunk(job);
-}
-
-static void put32(uint8_t *at, uint32_t value)
-{
-    for (unsigned i = 0; i < 4; i++)
-        at[i] = (uint8_t)(value >> (8 * i));
-}
-
-static void put64(uint8_t *at, uint64_t value)
-{
-    put32(at, (uint32_t)value);
-    put32(at + 4, (uint32_t)(value >> 32));
+    return umd_chunk_next(job);
 }
 
 static uint32_t get32(const uint8_t *at)
@@ -159,32 +110,6 @@ static void put_address(uint8_t *packet, uint32_t at, uint64_t address, UINT sid
     put64(packet + at, address);
 }
 
-static void refer(struct umd_chunk *chunk, struct umd_allocation *allocation, bool write, uint64_t offset,
-                  uint32_t packet, uint32_t at, UINT side)
-{
-    uint32_t index = 0;
-
-    umd_touch(allocation);
-    while (index < chunk->reference_count && chunk->references[index].allocation != allocation->vidmm)
-        index++;
-    if (index == chunk->reference_count)
-        chunk->references[chunk->reference_count++] = (struct ferry_vidmm_reference){.allocation = allocation->vidmm};
-    chunk->references[index].write |= write;
-    chunk->addresses[index] = allocation->address;
-    chunk->places[chunk->place_count++] =
-        (struct umd_place){.reference = index, .packet = packet, .at = at, .offset = (uint32_t)offset, .side = side};
-}
-
-static uint8_t *begin_packet(struct umd_chunk *chunk, uint32_t opcode, uint32_t bytes, uint32_t places)
-{
-    uint8_t *packet = chunk->commands + chunk->bytes;
-
-    put32(packet, FERRY_PUT(FERRY_PACKET_HEADER_OPCODE, opcode) | FERRY_PUT(FERRY_PACKET_HEADER_WORDS, bytes / 4));
-    put32(packet + 4, places);
-    chunk->bytes += bytes;
-    return packet;
-}
-
 bool umd_record_copy(struct umd_recording *job, struct umd_allocation *destination, uint64_t destination_offset,
                      struct umd_allocation *source, uint64_t source_offset, uint32_t bytes)
 {
@@ -193,10 +118,11 @@ bool umd_record_copy(struct umd_recording *job, struct umd_allocation *destinati
     if (!chunk)
         return false;
     uint32_t at = chunk->bytes;
-    uint8_t *packet = begin_packet(chunk, FERRY_OPCODE_COPY, FERRY_PACKET_COPY_SIZE, 0);
+    uint8_t *packet = umd_chunk_begin_packet(chunk, FERRY_OPCODE_COPY, FERRY_PACKET_COPY_SIZE, 0);
     put32(packet + FERRY_PACKET_COPY_BYTES, bytes);
-    refer(chunk, source, false, source_offset, at, FERRY_PACKET_COPY_SOURCE, FERRY_KMD_PATCH_SOURCE);
-    refer(chunk, destination, true, destination_offset, at, FERRY_PACKET_COPY_DESTINATION, FERRY_KMD_PATCH_DESTINATION);
+    umd_chunk_refer(chunk, source, false, source_offset, at, FERRY_PACKET_COPY_SOURCE, FERRY_KMD_PATCH_SOURCE);
+    umd_chunk_refer(chunk, destination, true, destination_offset, at, FERRY_PACKET_COPY_DESTINATION,
+                    FERRY_KMD_PATCH_DESTINATION);
     return true;
 }
 
@@ -209,10 +135,10 @@ static bool record_value(struct umd_recording *job, uint32_t opcode, struct umd_
     if (!chunk)
         return false;
     uint32_t at = chunk->bytes;
-    uint8_t *packet = begin_packet(chunk, opcode, FERRY_PACKET_FILL_SIZE, places);
+    uint8_t *packet = umd_chunk_begin_packet(chunk, opcode, FERRY_PACKET_FILL_SIZE, places);
     put32(packet + FERRY_PACKET_FILL_BYTES, bytes);
     put64(packet + FERRY_PACKET_FILL_PATTERN, value);
-    refer(chunk, destination, true, offset, at, FERRY_PACKET_FILL_DESTINATION, FERRY_KMD_PATCH_DESTINATION);
+    umd_chunk_refer(chunk, destination, true, offset, at, FERRY_PACKET_FILL_DESTINATION, FERRY_KMD_PATCH_DESTINATION);
     return true;
 }
 
@@ -226,7 +152,7 @@ static bool record_aperture_fill(struct umd_recording *job, struct umd_allocatio
     size_t chunks = 30 / (packets < places ? packets : places) + 1;
 
     while (job->chunks_made < job->chunk_count + chunks)
-        if (!make_chunk(job))
+        if (!umd_chunk_make(job))
             return false;
     if (done && !record_value(job, FERRY_OPCODE_WRITE, destination, offset, done, pattern, 0))
         return false;
@@ -261,23 +187,6 @@ bool umd_record_fill(struct umd_recording *job, struct umd_allocation *destinati
 
 // ---- GPU virtual addresses ----
 
-// Where the allocation stands among those that were found, or is to. They are in order: there may be a thousand of
-// them, and each of them may be met a thousand times.
-static uint32_t place_among_found(const struct umd_recording *job, D3DKMT_HANDLE allocation)
-{
-    uint32_t low = 0, high = job->found_count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (job->found[middle].allocation < allocation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 // What is mapped at the addresses, each once, among what was found before. It is asked for only once: another thread
 // may change it meanwhile.
 static int find_mapped(struct umd_recording *job, const struct umd_virtual *packet, uint64_t address, bool write)
@@ -293,15 +202,9 @@ static int find_mapped(struct umd_recording *job, const struct umd_virtual *pack
         at = mapping.address + mapping.bytes;
         if (!mapping.allocation)
             continue;
-        uint32_t index = place_among_found(job, mapping.allocation);
-        struct ferry_vidmm_reference *place = &job->found[index];
-        if (index == job->found_count || place->allocation != mapping.allocation) {
-            if (job->found_count == job->info.AllocationListSize)
-                return FERRY_ERROR_RANGE;
-            memmove(place + 1, place, (job->found_count++ - index) * sizeof *place);
-            *place = (struct ferry_vidmm_reference){.allocation = mapping.allocation};
-        }
-        place->write |= write;
+        error = umd_found_add(job, mapping.allocation, write);
+        if (error != FERRY_OK)
+            return error;
     }
     return FERRY_OK;
 }
@@ -310,35 +213,17 @@ static int find_mapped(struct umd_recording *job, const struct umd_virtual *pack
 static int chunk_for_virtual(struct umd_recording *job, const struct umd_virtual *packet, uint32_t bytes,
                              struct umd_chunk **chunk)
 {
-    if (!job->found && !(job->found = calloc(job->info.AllocationListSize, sizeof *job->found)))
-        return FERRY_ERROR_NO_HOST_MEMORY;
-    job->found_count = 0;
-    int error = find_mapped(job, packet, packet->destination, true);
+    int error = umd_found_none(job);
+    if (error == FERRY_OK)
+        error = find_mapped(job, packet, packet->destination, true);
     if (error == FERRY_OK && !packet->is_fill)
         error = find_mapped(job, packet, packet->source, false);
     if (error != FERRY_OK)
         return error;
     *chunk = chunk_for(job, bytes);
     if (*chunk && (*chunk)->reference_count + job->found_count > job->info.AllocationListSize)
-        *chunk = new_chunk(job);
+        *chunk = umd_chunk_next(job);
     return *chunk ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
-}
-
-// What was found, which no address stands for in the chunk: the packet has its own.
-static void refer_found(struct umd_chunk *chunk, const struct umd_recording *job)
-{
-    for (uint32_t i = 0; i < job->found_count; i++) {
-        uint32_t index = 0;
-
-        while (index < chunk->reference_count && chunk->references[index].allocation != job->found[i].allocation)
-            index++;
-        if (index < chunk->reference_count) {
-            chunk->references[index].write |= job->found[i].write;
-            continue;
-        }
-        chunk->references[chunk->reference_count++] = job->found[i];
-        chunk->addresses[index] = 0;
-    }
 }
 
 int umd_record_virtual(struct umd_recording *job, const struct umd_virtual *packet)
@@ -350,19 +235,19 @@ int umd_record_virtual(struct umd_recording *job, const struct umd_virtual *pack
 
     if (error != FERRY_OK)
         return error;
-    refer_found(chunk, job);
+    umd_chunk_refer_found(chunk, job);
     if (packet->is_fill) {
-        uint8_t *at = begin_packet(chunk, FERRY_OPCODE_FILL, FERRY_PACKET_FILL_SIZE,
-                                   FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, kind) |
-                                       FERRY_PUT(FERRY_PACKET_PLACES_PATTERN_LOG2, packet->pattern_log2));
+        uint8_t *at = umd_chunk_begin_packet(chunk, FERRY_OPCODE_FILL, FERRY_PACKET_FILL_SIZE,
+                                             FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, kind) |
+                                                 FERRY_PUT(FERRY_PACKET_PLACES_PATTERN_LOG2, packet->pattern_log2));
         put32(at + FERRY_PACKET_FILL_BYTES, packet->bytes);
         put64(at + FERRY_PACKET_FILL_DESTINATION, packet->destination);
         put64(at + FERRY_PACKET_FILL_PATTERN, packet->pattern);
         return FERRY_OK;
     }
-    uint8_t *at = begin_packet(chunk, FERRY_OPCODE_COPY, FERRY_PACKET_COPY_SIZE,
-                               FERRY_PUT(FERRY_PACKET_PLACES_SOURCE_KIND, kind) |
-                                   FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, kind));
+    uint8_t *at = umd_chunk_begin_packet(chunk, FERRY_OPCODE_COPY, FERRY_PACKET_COPY_SIZE,
+                                         FERRY_PUT(FERRY_PACKET_PLACES_SOURCE_KIND, kind) |
+                                             FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, kind));
     put32(at + FERRY_PACKET_COPY_BYTES, packet->bytes);
     put64(at + FERRY_PACKET_COPY_SOURCE, packet->source);
     put64(at + FERRY_PACKET_COPY_DESTINATION, packet->destination);
@@ -440,11 +325,11 @@ const struct ferry_vidmm_submission *umd_recording_buffers(struct umd_recording 
 {
     if (umd_recording_is_empty(job)) {
         // An empty job still has its number and its turn.
-        struct umd_chunk *chunk = new_chunk(job);
+        struct umd_chunk *chunk = umd_chunk_next(job);
 
         if (!chunk)
             return NULL;
-        begin_packet(chunk, FERRY_OPCODE_NOP, FERRY_PACKET_NOP_SIZE, 0);
+        umd_chunk_begin_packet(chunk, FERRY_OPCODE_NOP, FERRY_PACKET_NOP_SIZE, 0);
     }
     if (!make_buffers(job, count_chunks(job)))
         return NULL;

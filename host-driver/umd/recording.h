@@ -4,40 +4,7 @@
 #ifndef FERRY_UMD_RECORDING_H
 #define FERRY_UMD_RECORDING_H
 
-#include "umd/objects.h"
-
-// Where a packet names bytes of an allocation. What goes there, an address or a patch, is known when the job is
-// submitted: a lock with DISCARD may have taken another instance by then.
-struct umd_place {
-    uint32_t reference, packet, at; // which of the chunk's; where the packet and its word are
-    uint32_t offset;
-    UINT side;
-};
-
-// One DMA buffer's worth of a job.
-struct umd_chunk {
-    uint8_t *commands;
-    uint32_t bytes;
-    struct ferry_vidmm_reference *references;
-    uint64_t *addresses; // of the references: where they were when they were named last, 0 = patched
-    uint32_t reference_count;
-    struct umd_place *places;
-    uint32_t place_count;
-    D3DDDI_PATCHLOCATIONLIST *patches; // of the places without an address
-    uint32_t patch_count;
-};
-
-struct umd_recording {
-    DXGK_CONTEXTINFO info;
-    struct umd_chunk *chunks;
-    size_t chunk_count, chunks_made, chunk_capacity;
-    struct ferry_vidmm_submission *buffers; // The chunks, as the manager takes them; also of those behind.
-    size_t buffer_capacity;
-    struct ferry_vidmm_reference *found; // What a packet of addresses names, as many as a buffer may; NULL = none yet.
-    uint32_t found_count;
-    struct umd_recording *behind; // Recorded later, and part of the same job.
-    uint64_t submitted;           // Number of its submission among its queue's; UINT64_MAX: none since it was empty.
-};
+#include "umd/chunks.h"
 
 // An empty job for a context with these sizes; NULL: no host memory. The caller ends it.
 struct umd_recording *umd_recording_make(const DXGK_CONTEXTINFO *info);
@@ -72,6 +39,23 @@ struct umd_virtual {
     uint32_t pattern_log2;
 };
 int umd_record_virtual(struct umd_recording *job, const struct umd_virtual *packet);
+
+// A rectangle: so many rows of so many bytes, which are not 0. Its sides are in range: at bytes of an allocation, with
+// tiles from the begin of one on, or at virtual addresses, as above, which have no tiles.
+struct umd_rectangle_side {
+    struct umd_allocation *allocation; // NULL = virtual
+    uint64_t at;
+    int32_t pitch;
+    uint32_t layout; // The packet's.
+};
+struct umd_rectangle {
+    struct ferry_vidmm *vidmm;
+    D3DKMT_HANDLE device;
+    uint32_t row_bytes, rows;
+    struct umd_rectangle_side destination, source;
+};
+// The errors of umd_record_virtual(): nothing is recorded.
+int umd_record_rectangle(struct umd_recording *job, const struct umd_rectangle *rectangle);
 
 bool umd_recording_is_empty(const struct umd_recording *job);
 // The job as the manager takes it, one buffer at least, with its addresses filled in; valid until it is recorded into

@@ -267,9 +267,17 @@ static void use_all(struct run *run)
     for (unsigned i = 0; i < 120; i++)
         CALL(ferry_queue_copy(run->queue, run->allocation[KEPT], 0, run->allocation[PLAIN], 0, (uint32_t)PAGES(4)));
     CALL(ferry_queue_fill(run->queue, run->allocation[MAPPED], 0, (uint32_t)PAGES(3), 0x5a, 1));
+    // What was copied goes there too, as four rows of three quarters of a page.
+    const struct ferry_rectangle rectangle = {
+        .size = sizeof(rectangle),
+        .row_bytes = 3 * FERRY_PAGE_BYTES / 4,
+        .rows = 4,
+        .destination = {.allocation = run->allocation[MAPPED], .pitch = 3 * FERRY_PAGE_BYTES / 4},
+        .source = {.allocation = run->allocation[KEPT], .pitch = FERRY_PAGE_BYTES}};
+    CALL(ferry_queue_copy_rectangle(run->queue, &rectangle));
     CALL(ferry_queue_submit(run->queue, &fence));
     run->content[KEPT] = run->content[PLAIN];
-    run->content[MAPPED] = 0x5a;
+    run->content[MAPPED] = run->content[KEPT];
     CALL(ferry_queue_wait(run->queue, fence));
     check(run, KEPT);
     check(run, MAPPED);

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "ferry/error.h"
+#include "ferry/rectangle.h"
 #include "ferry/tiling.h"
 #include "ferry/va.h"
 #include "ferry/version.h"
@@ -463,8 +464,8 @@ int ferry_queue_create(struct ferry_device *device, struct ferry_queue **queue);
 /// Waits for its jobs. Errors: HANDLE, TIMEOUT.
 int ferry_queue_destroy(struct ferry_queue *queue);
 /// Append a copy of bytes from one place to the other (may be the same allocation, may overlap) to the job being
-/// recorded. Errors: HANDLE, FOREIGN, RANGE (it leaves the allocation, or an offset has more than 32 bits),
-/// NO_HOST_MEMORY.
+/// recorded; of rectangles: ferry/rectangle.h. Errors: HANDLE, FOREIGN, RANGE (it leaves the allocation, or an offset
+/// has more than 32 bits), NO_HOST_MEMORY.
 int ferry_queue_copy(struct ferry_queue *queue, struct ferry_allocation *destination, uint64_t destination_offset,
                      struct ferry_allocation *source, uint64_t source_offset, uint32_t bytes);
 /// Append a fill with a pattern of 1, 2, 4 or 8 bytes. Errors: those of ferry_queue_copy(), ARGUMENT. In the aperture

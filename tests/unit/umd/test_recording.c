@@ -12,6 +12,7 @@
 // cmocka asks for the standard headers before it.
 #include <cmocka.h>
 
+#include "ferry_contract.h"
 #include "umd/recording.h"
 #include "umd/residency.h"
 
@@ -119,6 +120,110 @@ static void what_is_named_by_its_mapping_has_no_address_of_a_job_before(void **s
     umd_recording_end(job);
 }
 
+#define GIB_4 (UINT64_C(1) << 32)
+
+static uint64_t get(const uint8_t *at, uint32_t bytes)
+{
+    uint64_t value = 0;
+
+    for (uint32_t i = 0; i < bytes; i++)
+        value |= (uint64_t)at[i] << (8 * i);
+    return value;
+}
+
+struct walk {
+    uint64_t to, from; // where its next row begins
+    uint32_t rows, packets;
+};
+
+// What stands in the buffer of rows of 64 bytes: each where it is to be, and no packet over a multiple of 4 GiB.
+static void follow(struct walk *walk, const struct ferry_vidmm_submission *buffer, int64_t pitch)
+{
+    for (uint32_t at = 0; at < buffer->bytes; at += FERRY_PACKET_COPY_RECTANGLE_SIZE) {
+        const uint8_t *packet = (const uint8_t *)buffer->commands + at;
+
+        if ((get(packet, 4) & 0xff) != FERRY_OPCODE_COPY_RECTANGLE) {
+            at -= FERRY_PACKET_COPY_RECTANGLE_SIZE - FERRY_PACKET_COPY_SIZE;
+            continue;
+        }
+        uint32_t rows = (uint32_t)get(packet + FERRY_PACKET_COPY_RECTANGLE_LAST_ROW, 4) + 1;
+        uint64_t to = get(packet + FERRY_PACKET_COPY_RECTANGLE_DESTINATION, 8);
+        uint64_t from = get(packet + FERRY_PACKET_COPY_RECTANGLE_SOURCE, 8), last = to + (uint64_t)(pitch * (rows - 1));
+        assert_int_equal(get(packet + FERRY_PACKET_COPY_RECTANGLE_ROW_BYTES, 4), 64);
+        assert_int_equal(get(packet + FERRY_PACKET_COPY_RECTANGLE_DESTINATION_PITCH, 4), (uint32_t)pitch);
+        assert_int_equal(get(packet + FERRY_PACKET_COPY_RECTANGLE_SOURCE_PITCH, 4), 0);
+        assert_true(to == walk->to && from == walk->from);
+        assert_true(to / GIB_4 == last / GIB_4 && to / GIB_4 == (to + 63) / GIB_4 &&
+                    last / GIB_4 == (last + 63) / GIB_4);
+        walk->to += (uint64_t)(pitch * rows);
+        walk->rows += rows;
+        walk->packets++;
+    }
+    assert_true(names(buffer, 7, true) || names(buffer, FIRST_OWN, true));
+    assert_true(names(buffer, 7, true) || names(buffer, FIRST_OWN + 1, false));
+}
+
+// Each buffer names all of it, and none has more than fits.
+static void a_rectangle_in_pieces_goes_on_in_the_next_buffer(void **state)
+{
+    struct umd_allocation allocation = {.vidmm = 7, .address = 0x123000, .bytes = PAGE};
+
+    (void)state;
+    changes_at = 0;
+    kinds = 2;
+    for (int64_t pitch = -(INT64_C(1) << 31); pitch <= INT64_C(0x7fffe000); pitch += INT64_C(0xffffe000)) {
+        struct umd_recording *job = make();
+        struct walk walk = {.to = pitch < 0 ? 300 * GIB_4 : GIB_4, .from = 3 * PAGE};
+        const struct umd_rectangle r = {.row_bytes = 64,
+                                        .rows = 400,
+                                        .destination = {.at = walk.to, .pitch = (int32_t)pitch},
+                                        .source = {.at = walk.from, .pitch = 0}};
+        const struct ferry_vidmm_submission *buffers;
+        uint32_t count;
+
+        // What is named is one too many for the buffer that has begun.
+        assert_true(umd_record_copy(job, &allocation, 0, &allocation, 64, 64));
+        assert_int_equal(umd_record_rectangle(job, &r), FERRY_OK);
+        buffers = umd_recording_buffers(job, &count);
+        for (uint32_t i = 0; i < count; i++) {
+            assert_true(buffers[i].reference_count <= MOST && buffers[i].bytes <= 4096);
+            follow(&walk, &buffers[i], pitch);
+        }
+        assert_int_equal(walk.rows, 400);
+        assert_true(walk.packets >= 200 && count >= 4);
+        umd_recording_end(job);
+    }
+    kinds = UINT32_MAX;
+}
+
+// Rows of one page each, of as many allocations: with one that is named by its handle there is one place less.
+static void a_rectangle_that_names_more_than_a_buffer_can_is_not_recorded(void **state)
+{
+    struct umd_allocation allocation = {.vidmm = 7, .address = 0x123000, .bytes = 64 * PAGE};
+
+    (void)state;
+    changes_at = 0;
+    for (uint32_t rows = 1; rows <= MOST + 1; rows++) {
+        for (unsigned by_handle = 0; by_handle < 2; by_handle++) {
+            struct umd_recording *job = make();
+            struct umd_rectangle r = {.row_bytes = 64,
+                                      .rows = rows,
+                                      .destination = {.at = 8 * PAGE, .pitch = PAGE},
+                                      .source = {.at = 8 * PAGE, .pitch = PAGE}};
+            uint32_t count;
+
+            if (by_handle)
+                r.source = (struct umd_rectangle_side){.allocation = &allocation, .pitch = PAGE};
+            assert_int_equal(umd_record_rectangle(job, &r), rows + by_handle <= MOST ? FERRY_OK : FERRY_ERROR_RANGE);
+            assert_int_equal(umd_recording_is_empty(job), rows + by_handle > MOST);
+            const struct ferry_vidmm_submission *buffer = umd_recording_buffers(job, &count);
+            assert_int_equal(count, 1);
+            assert_int_equal(buffer->reference_count, rows + by_handle <= MOST ? rows + by_handle : 0);
+            umd_recording_end(job);
+        }
+    }
+}
+
 // CPU time in which a packet is recorded that writes so many pages, by turns of so many allocations.
 static double of_pages(uint32_t pages, uint64_t allocations)
 {
@@ -153,6 +258,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_mapped_may_change_while_it_is_named),
         cmocka_unit_test(what_is_named_by_its_mapping_has_no_address_of_a_job_before),
+        cmocka_unit_test(a_rectangle_in_pieces_goes_on_in_the_next_buffer),
+        cmocka_unit_test(a_rectangle_that_names_more_than_a_buffer_can_is_not_recorded),
         cmocka_unit_test(what_is_found_is_not_looked_for_among_all_that_was),
     };
     return cmocka_run_group_tests_name("umd_recording", tests, NULL, NULL);
