@@ -34,7 +34,7 @@ help:
 	@echo "make demo    replay a game's memory trace through the whole machine and show video memory"
 	@echo "make test    every test; ends with 'N passed, N failed'"
 	@echo "make install  library, headers, tools and manual pages into PREFIX (/usr/local); make uninstall takes them away"
-	@echo "make requirements  the registry of the last test run: R-number, test, result"
+	@echo "make requirements  the registry of the last test run: R-number, test, result, miniport, back end"
 	@echo "make lint    warnings, format and style checks"
 	@echo "make formal  prove the properties beside the RTL"
 	@echo "make bench   measure; writes build/bench.json and build/bench.md; make bench-readme puts the table into README.md"

@@ -6,9 +6,10 @@ A program passes or fails cases in cmocka's form ("[       OK ] name", "[  FAILE
 or ends with a line "N passed, N failed". A case that cmocka began ("[ RUN      ] name") and that has no result when its
 program ends badly has failed; a program that ends with a nonzero status without a failed case counts as one failed case,
 so a crash is never lost. Cases whose names begin with requirement numbers (R31_R36_name) go into the registry
-file, one line a requirement: number, program and case, result, and the miniport where the program names one
-("miniport: NAME"). Named while a case runs it is that case's, and a case with several has a line for each. A case that a
-program leaves out ("left out: case: reason") has its line too. The last line printed is the sum.
+file, one line a requirement: number, program and case, result, and where the program names them the miniport
+("miniport: NAME") and the back end under it ("back end NAME", with more behind a comma). A miniport that is named while a
+case runs is that case's, and a case with several has a line for each. A case that a program leaves out ("left out: case:
+reason") has its line too. The last line printed is the sum.
 
 A program that prints "FERRY_SEED=N" is random: it runs twice, with a seed that is always the same and with another one; with
 the other one alone if --once names it. The other one follows from the content of the files that git knows under
@@ -37,6 +38,7 @@ ERROR = re.compile(r"^\[\s+ERROR\s+\] ([A-Za-z_]\w*)$")  # cmocka: its set-up fa
 LISTED = re.compile(r"\d+ test\(s\), listed below:$")  # cmocka's heading of its list of failed cases is no case.
 LEFT_OUT = re.compile(r"^left out: (\S+?): (.+)$")  # A case that this program has and does not run, and why.
 MINIPORT = re.compile(r"^miniport: (\S+)$")  # The same cases run on several.
+BACK_END = re.compile(r"^back end (\S+?)(?:,|$)")  # What is under the miniport: the Verilog, the model, a port.
 SEED = re.compile(r"FERRY_SEED=\d")
 SUM = re.compile(r"^(\d+) passed, (\d+) failed")
 NUMBER = re.compile(r"R(\d+)(?=_)")
@@ -52,7 +54,7 @@ class Result:
         self.random = is_random or bool(SEED.search(output))
         self.cases = {}
         self.left_out = {}
-        self.miniport = ""  # of every case that names none
+        self.miniport = self.back_end = ""  # of every case that names none
         self.miniports = {}
         last_sum = running = None
         for line in output.splitlines():
@@ -71,6 +73,8 @@ class Result:
                     self.miniports.setdefault(running, set()).add(match.group(1))
                 else:
                     self.miniport = match.group(1)
+            elif match := BACK_END.match(line):
+                self.back_end = match.group(1)
             elif match := SUM.match(line):
                 last_sum = int(match.group(1)), int(match.group(2))
         if running and status != 0:
@@ -180,11 +184,13 @@ def choose_seeds(given, sources, fresh):
 
 
 def write_registry(results, path):
-    """One line a requirement, case and miniport, in the order of the numbers; also for a case that was left out."""
+    """One line a requirement, case, miniport and back end, in the order of the numbers; also for a case that was left out."""
     rows = {}  # A case of a random program passes when it passes with every seed.
     reasons = {}
+    under = {}
     for result in results:
         program = Path(result.program).name
+        under[program] = under.get(program) or result.back_end
         for case, good in [*result.cases.items(), *((case, None) for case in result.left_out)]:
             prefix = re.match(r"(?:R\d+_)+", case)
             on = result.miniports.get(case) or {result.miniport}
@@ -196,7 +202,7 @@ def write_registry(results, path):
                     rows[key] = rows.get(key, True) and good
     said = {**reasons, **{key: "pass" if good else "FAIL" for key, good in rows.items()}}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"R{key[0]}\t{key[2]}/{key[1]}\t{said[key]}" + (f"\t{key[3]}" if key[3] else "") + "\n"
+    path.write_text("".join(f"R{key[0]}\t{key[2]}/{key[1]}\t{said[key]}\t{key[3]}\t{under[key[2]]}".rstrip("\t") + "\n"
                             for key in sorted(said)))
     return len({n for n, *_ in rows}), len({n for (n, *_), good in rows.items() if not good})
 

@@ -38,7 +38,7 @@ formal: $$(FORMAL)
 
 soak: $$(SOAKS)
 
-# The registry of the last `make test`: requirement number, test, result, miniport.
+# The registry of the last `make test`: requirement number, test, result, miniport, back end.
 .PHONY: requirements
 requirements:
 	@cat $(BUILD)/requirements.txt 2>/dev/null || { echo "run make test first"; exit 1; }

@@ -182,6 +182,15 @@ def a_miniport_that_is_named_while_a_case_runs_is_that_cases(folder):
                     ["program0/R6_d", "left out: no such thing", "double"]], registry
 
 
+def a_row_tells_the_back_end_under_the_miniport(folder):
+    _, _, registry = run(folder, 'echo "miniport: real"; echo "back end sim, driver model 2, seed 1"; echo "[       OK ] R6_a"',
+                         'echo "miniport: real"; echo "[       OK ] R6_a"; echo "back end model"',
+                         'echo "back end uart:/dev/x,115200"; echo "[       OK ] R6_a"',
+                         'echo "the back end of sim"; echo "[       OK ] R6_a"')
+    assert registry == ("R6\tprogram0/R6_a\tpass\treal\tsim\nR6\tprogram1/R6_a\tpass\treal\tmodel\n"
+                        "R6\tprogram2/R6_a\tpass\t\tuart:/dev/x\nR6\tprogram3/R6_a\tpass\n"), registry
+
+
 def requirements_stand_in_the_order_of_their_numbers(folder):
     _, _, registry = run(folder, 'echo "[       OK ] R10_R9_a"')
     assert registry == "R9\tprogram0/R10_R9_a\tpass\nR10\tprogram0/R10_R9_a\tpass\n", registry
@@ -301,6 +310,7 @@ CASES = [what_stands_beside_a_sum_counts, programs_run_beside_each_other_and_the
          what_goes_to_the_error_output_counts, a_good_sum_hides_no_bad_status, a_case_that_fails_once_has_failed,
          a_case_passes_when_it_passes_with_every_seed, requirements_stand_in_the_order_of_their_numbers,
          a_case_that_is_left_out_has_its_row_and_each_miniport_too, a_miniport_that_is_named_while_a_case_runs_is_that_cases,
+         a_row_tells_the_back_end_under_the_miniport,
          bytes_that_are_no_text_stop_nothing, a_hang_is_a_failure, a_flood_is_a_failure_and_its_end_is_read,
          a_sum_hides_no_failed_case, cases_are_counted_and_registered, a_failed_case_counts_with_and_without_a_reason,
          the_headings_of_cmocka_are_no_cases, a_long_random_program_runs_once_with_the_fresh_seed, a_sum_wins_and_a_crash_counts,
