@@ -22,8 +22,18 @@ static inline uint64_t entry_at(struct rig *rig, uint64_t table, uint32_t index)
 {
     uint64_t entry;
 
-    memcpy(&entry, ferry_model_local(rig->model) + table + 8 * index, 8);
+    assert_int_equal(ferry_gpu_window_read(rig->gpu, table + 8 * index, &entry, 8), FERRY_OK);
     return entry;
+}
+
+// Whatever was there before.
+static inline void spoil(struct rig *rig, uint64_t at, int byte, size_t bytes)
+{
+    uint8_t *content = malloc(bytes);
+
+    memset(content, byte, bytes);
+    assert_int_equal(ferry_gpu_window_write(rig->gpu, at, content, bytes), FERRY_OK);
+    free(content);
 }
 
 static inline HANDLE make_process(struct rig *rig, bool system)
@@ -75,7 +85,7 @@ static inline void make_tables(struct rig *rig, HANDLE process, uint32_t fence)
     DXGK_PTE none = {0}, to[3] = {local_page(LEVEL2_AT), local_page(LEVEL1_AT), local_page(LEVEL0_AT)};
     const uint64_t tables[4] = {ROOT_AT, LEVEL2_AT, LEVEL1_AT, LEVEL0_AT};
 
-    memset(ferry_model_local(rig->model) + ROOT_AT, 0xee, 4 * 4096);
+    spoil(rig, ROOT_AT, 0xee, 4 * 4096);
     for (UINT i = 0; i < 4; i++) {
         update_arguments(&a, 3 - i, tables[i], 0, 512, &none);
         a.UpdatePageTable.Flags.Repeat = a.UpdatePageTable.Flags.InitialUpdate = 1;

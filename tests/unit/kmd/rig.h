@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A miniport on the reference model, with the test in the manager's place.
+// A miniport on the reference model, with the test in the manager's place; or, with RIG_ON_SIM, on the device's Verilog
+// with the firmware of a release.
 #ifndef FERRY_TESTS_KMD_RIG_H
 #define FERRY_TESTS_KMD_RIG_H
 
@@ -7,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,13 +27,15 @@ struct note {
     uint32_t fence, node, last;
 };
 
+#ifndef RIG_ON_SIM
 // The model has no core that would run an image; each program has the rig once.
 const unsigned char ferry_firmware_image[] = {0, 0, 0, 0};
 const unsigned ferry_firmware_image_bytes = sizeof ferry_firmware_image;
+#endif
 
 struct rig {
     struct ferry_link *link;
-    struct ferry_model *model;
+    struct ferry_model *model; // Null on the simulation.
     struct ferry_gpu *gpu;
     const DRIVER_INITIALIZATION_DATA *kmd;
     HANDLE adapter;
@@ -89,20 +93,40 @@ static inline void on_interrupt(void *context, uint32_t causes)
 // The driver model of the miniport and its device; a program that wants another one says so before its cases.
 static unsigned rig_model = 1;
 static unsigned rig_ways; // Of model 2: FERRY_KMD_*.
-static bool rig_tiling;   // Its device copies tiles, and shows them as rows.
+static bool rig_tiling;   // Its device copies tiles, and shows them as rows; that of the simulation always does.
 
-static inline int rig_setup(void **state)
+#ifdef RIG_ON_SIM
+#define RIG_BACK_END "sim"
+static inline void rig_open_link(struct rig *rig, const struct ferry_link_config *config)
 {
-    struct rig *rig = calloc(1, sizeof *rig);
+    (void)rig_tiling;
+    assert_int_equal(ferry_link_open(RIG_BACK_END, config, &rig->link), FERRY_OK);
+}
+#else
+#define RIG_BACK_END "model"
+static inline void rig_open_link(struct rig *rig, const struct ferry_link_config *config)
+{
     struct ferry_model_options options = {.local_bytes = LOCAL_BYTES,
                                           .aperture_pages = APERTURE_PAGES,
                                           .page_tables = rig_model == 2,
                                           .tiling = rig_tiling};
+
+    assert_int_equal(ferry_model_link_open(&options, config, &rig->link), FERRY_OK);
+    rig->model = ferry_model_link_model(rig->link);
+}
+#endif
+
+static inline int rig_setup(void **state)
+{
+    static bool told;
+    struct rig *rig = calloc(1, sizeof *rig);
     struct ferry_link_config config = {.size = sizeof config, .seed = 5};
     DXGKRNL_INTERFACE os = {sizeof os, DXGKRNL_INTERFACE_VERSION, rig, on_notify, on_dpc, on_queue};
 
-    assert_int_equal(ferry_model_link_open(&options, &config, &rig->link), FERRY_OK);
-    rig->model = ferry_model_link_model(rig->link);
+    if (!told)
+        printf("back end " RIG_BACK_END "\n");
+    told = true;
+    rig_open_link(rig, &config);
     assert_int_equal(ferry_gpu_open(rig->link, NULL, &rig->gpu), FERRY_OK);
     rig->kmd = rig_model == 2 ? ferry_kmd_miniport_model2(rig_ways) : ferry_kmd_miniport();
     assert_int_equal(rig->kmd->DxgkDdiAddDevice(rig->gpu, &rig->adapter), STATUS_SUCCESS);

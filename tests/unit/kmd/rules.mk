@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The miniport alone, on the device layer over the reference model.
+# The miniport alone, on the device layer: over the reference model, and where it says so over the Verilog.
 
 # Compiled once, with the library and the contract suite (tests/contract/rules.mk).
 KMD_TEST_OBJECTS = $(call sanitized,$(KMD_LIBRARY)) $(BUILD)/obj-suite/$(KMD_LOADER).o
@@ -11,3 +11,11 @@ $(KMD_TESTS): $(BUILD)/tests/%: tests/unit/kmd/%.c $$(KMD_TEST_OBJECTS) $$(KMD_T
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) -Itests/unit/kmd/no_firmware $< $(KMD_TEST_OBJECTS) -lcmocka -lpthread -o $@
 TEST_PROGRAMS += $(KMD_TESTS)
+
+# Page tables and monitored fences, by operations that no program of the public API has carried out, on the device's Verilog too.
+KMD_SIM_UNITS := page_tables virtual_fence
+KMD_SIM_UNIT_PROGRAMS := $(KMD_SIM_UNITS:%=$(BUILD)/tests/test_%_sim)
+$(KMD_SIM_UNIT_PROGRAMS): $(BUILD)/tests/test_%_sim: tests/unit/kmd/test_%.c $(BUILD)/libferry-san.a $$(KMD_TEST_HEADERS) $(CONTRACT)
+	@mkdir -p $(@D)
+	$(SANITIZED_TEST) -DRIG_ON_SIM $< $(BUILD)/libferry-san.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
+TEST_PROGRAMS += $(KMD_SIM_UNIT_PROGRAMS)

@@ -102,7 +102,7 @@ static void a_whole_table_goes_through_small_buffers(void **state)
         NTSTATUS status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
         static uint32_t fence;
 
-        memset(ferry_model_local(rig->model) + LEVEL0_AT, 0, 4096);
+        spoil(rig, LEVEL0_AT, 0, 4096);
         update_arguments(&a, 0, LEVEL0_AT, 0, 512, pages);
         for (uint32_t passes = 0; status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER; passes++) {
             assert_true(passes < 512);
@@ -115,8 +115,10 @@ static void a_whole_table_goes_through_small_buffers(void **state)
             wait_for(rig, 0, fence);
         }
         assert_int_equal(status, STATUS_SUCCESS);
+        static uint64_t entries[512];
+        assert_int_equal(ferry_gpu_window_read(rig->gpu, LEVEL0_AT, entries, sizeof entries), FERRY_OK);
         for (uint32_t i = 0; i < 512; i++)
-            assert_true(entry_at(rig, LEVEL0_AT, i) == ((uint64_t)(i * 7 % 512) << 12 | VALID | LEAF));
+            assert_true(entries[i] == ((uint64_t)(i * 7 % 512) << 12 | VALID | LEAF));
     }
 }
 
@@ -179,7 +181,63 @@ static void tables_by_cpu_by_their_virtual_address_and_copied(void **state)
     assert_true(entry_at(rig, CONTENT_AT, 0) == (CONTENT_AT | VALID | LEAF));
     assert_true(entry_at(rig, CONTENT_AT, 0x107) == 0xabcd0000abcd);
     assert_true(entry_at(rig, CONTENT_AT, 0x141) == 0xabcd);
+    // The entries lead where they say: the 101st to the content, by its address.
+    a = start(rig);
+    a.Operation = DXGK_OPERATION_SIGNAL_MONITORED_FENCE;
+    a.SignalMonitoredFence = (DXGK_BUILDPAGINGBUFFER_SIGNALMONITOREDFENCE){101 << 12 | 0xc00, 0x1234567800000001};
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    submit_paging(rig, &a, 4);
+    wait_for(rig, 0, 4);
+    assert_int_equal(ferry_kmd_faults(rig->adapter), 0);
+    assert_true(entry_at(rig, CONTENT_AT, 0x180) == 0x1234567800000001);
     assert_int_equal(rig->kmd->DxgkDdiDestroyProcess(rig->adapter, system), STATUS_SUCCESS);
+}
+
+// A table in the host's memory, which the CPU writes: the device walks it, and what the CPU puts there anew after a
+// flush.
+static void what_the_cpu_has_written_is_walked(void **state)
+{
+    struct rig *rig = *state;
+    struct program p;
+    struct host_pages host;
+    DXGKARG_BUILDPAGINGBUFFER a;
+
+    program_make(rig, &p);
+    make_tables(rig, p.process, 1);
+    pages_make(rig, &host, 2);
+    DXGK_PTE table = {.Valid = 1, .CacheCoherent = 1, .PageAddress = host.pfn[0]},
+             page[2] = {local_page(CONTENT_AT + 0x1000), {.Valid = 1, .CacheCoherent = 1, .PageAddress = host.pfn[1]}};
+    a = start(rig);
+    update_arguments(&a, 1, LEVEL1_AT, 3, 1, &table);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    submit_paging(rig, &a, 2);
+    wait_for(rig, 0, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        a = start(rig);
+        update_arguments(&a, 0, 0, 17, 1, &page[i]);
+        a.UpdatePageTable.UpdateMode = DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+        a.UpdatePageTable.PageTableAddress.CpuVirtual = host.memory;
+        a.pDmaBuffer = NULL;
+        a.DmaSize = 0;
+        assert_int_equal(rig->kmd->DxgkDdiBuildPagingBuffer(rig->adapter, &a), STATUS_SUCCESS);
+        a = start(rig);
+        flush_arguments(&a, p.process, 0x611000, 0x612000);
+        assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+        submit_paging(rig, &a, 3 + i);
+        wait_for(rig, 0, 3 + i);
+        write_virtual(rig, p.context, &p.commands, 0x611028, 41 + i, 1 + i);
+    }
+    assert_int_equal(ferry_kmd_faults(rig->adapter), 0);
+    assert_true(entry_at(rig, CONTENT_AT + 0x1000, 5) == 41);
+    assert_true(((const uint64_t *)host.memory)[512 + 5] == 42);
+    // The entry beside it is none.
+    write_virtual(rig, p.context, &p.commands, 0x612000, 43, 3);
+    struct ferry_fault fault = {.size = sizeof fault};
+    assert_true(ferry_kmd_next_fault(rig->adapter, &fault));
+    assert_int_equal(fault.kind, 17);
+    assert_true(fault.address == 0x612000 && fault.walk_level == 0);
+    program_end(rig, &p);
+    pages_free(rig, &host);
 }
 
 // Which packets a flush makes: opcode and scope.
@@ -290,7 +348,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(tables_that_operations_write_are_walked),  CASE(entries_in_each_form_and_size),
         CASE(a_whole_table_goes_through_small_buffers), CASE(tables_by_cpu_by_their_virtual_address_and_copied),
-        CASE(a_flush_forgets_no_more_than_it_has_to),   CASE(what_no_manager_may_ask_is_refused),
+        CASE(what_the_cpu_has_written_is_walked),       CASE(a_flush_forgets_no_more_than_it_has_to),
+        CASE(what_no_manager_may_ask_is_refused),
     };
 
     printf("miniport: real\n");
