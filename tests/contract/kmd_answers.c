@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "ferry_contract.h"
-#include "kmd_machine.h"
-#include "model/internal.h"
+#include "kmd_device.h"
 
 struct machine *kmd_machine_present;
 
@@ -32,6 +31,8 @@ static void segments(const struct machine *machine, DXGK_QUERYSEGMENTOUT4 *out, 
     local->Size = local->CommitLimit = o->local_bytes;
     local->Flags.VprSupported = o->vpr;
     aperture->Flags.CacheCoherent = o->coherent_aperture;
+    if (o->aperture_bytes != 0)
+        aperture->Size = aperture->CommitLimit = o->aperture_bytes;
     if (count == 3) {
         // The upper end of the same video memory.
         DXGK_SEGMENTDESCRIPTOR4 hidden = {.Size = o->hidden_bytes, .CommitLimit = o->hidden_bytes};
@@ -150,16 +151,18 @@ static bool change_table(struct machine *machine, const DXGKARG_BUILDPAGINGBUFFE
 {
     const DXGK_BUILDPAGINGBUFFER_MAPAPERTURESEGMENT *m = &argument->MapApertureSegment;
     const DXGK_BUILDPAGINGBUFFER_UNMAPAPERTURESEGMENT *u = &argument->UnmapApertureSegment;
-    uint64_t *table = machine->model->aperture;
     if (argument->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT) {
         for (uint64_t i = 0; i < m->NumberOfPages; i++)
-            table[m->OffsetInPages + i] = m->pMdl->Pfn[m->MdlOffset + i] << PAGE_SHIFT |
-                                          FERRY_PUT(FERRY_APERTURE_ENTRY_ENTRY_VALID, UINT64_C(1)) |
-                                          FERRY_PUT(FERRY_APERTURE_ENTRY_ENTRY_SNOOP, (uint64_t)m->Flags.CacheCoherent);
+            kmd_device_set_aperture_entry(
+                machine, (uint32_t)(m->OffsetInPages + i),
+                m->pMdl->Pfn[m->MdlOffset + i] << PAGE_SHIFT |
+                    FERRY_PUT(FERRY_APERTURE_ENTRY_ENTRY_VALID, UINT64_C(1)) |
+                    FERRY_PUT(FERRY_APERTURE_ENTRY_ENTRY_SNOOP, (uint64_t)m->Flags.CacheCoherent));
     } else if (argument->Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT) {
         for (uint64_t i = 0; i < u->NumberOfPages; i++)
-            table[u->OffsetInPages + i] =
-                (uint64_t)u->DummyPage.QuadPart | FERRY_PUT(FERRY_APERTURE_ENTRY_ENTRY_VALID, UINT64_C(1));
+            kmd_device_set_aperture_entry(machine, (uint32_t)(u->OffsetInPages + i),
+                                          (uint64_t)u->DummyPage.QuadPart |
+                                              FERRY_PUT(FERRY_APERTURE_ENTRY_ENTRY_VALID, UINT64_C(1)));
     } else {
         return false;
     }
@@ -285,6 +288,7 @@ static bool changes_addresses(const DXGKARG_SUBMITCOMMAND *argument)
 
 static NTSTATUS pass_on(struct machine *machine, const DXGKARG_SUBMITCOMMAND *argument)
 {
+    kmd_device_gets(machine, argument);
     NTSTATUS status = real()->DxgkDdiSubmitCommand(machine->adapter, argument);
     if (status == STATUS_SUCCESS && machine->knobs.delay == 0 && !machine->knobs.hang)
         while (ferry_gpu_ring_pending(machine->gpu, argument->NodeOrdinal) > 0 && kmd_machine_turn(machine) == FERRY_OK)
@@ -362,7 +366,7 @@ static NTSTATUS release(HANDLE adapter, const DXGKARG_RELEASESWIZZLINGRANGE *arg
 static NTSTATUS reset_engine(HANDLE adapter, DXGKARG_RESETENGINE *argument)
 {
     struct machine *machine = kmd_machine_present;
-    machine->knobs.hang = machine->hung = false;
+    machine->knobs.hang = machine->hung = machine->not_run = false;
     machine->knobs.hold_node = 0;
     machine->knobs.hold_paging = false;
     kmd_machine_release(machine);

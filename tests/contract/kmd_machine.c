@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The suite's machine made of the real miniport: host-driver/kmd on device/ on the back end `model`, behind the wrapper
-// kmd_answers.c. Delay lets work lie until the manager waits; a planted fault is an opcode that the device does not
-// know; a hang is the model's own.
+// The suite's machine made of the real miniport: host-driver/kmd on device/ on one of kmd_device.h's devices, behind
+// the wrapper kmd_answers.c. Delay lets work lie until the manager waits; a planted fault is an opcode that the device
+// does not know; a hang is the device's own.
 #include "kmd_machine.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "ferry_contract.h"
-#include "firmware_image.h"
+#include "kmd_device.h"
 
 const char *const machine_miniport = "real";
 const UINT machine_local_segment = FERRY_KMD_SEGMENT_LOCAL, machine_hidden_segment = HIDDEN_INDEX,
@@ -17,16 +17,11 @@ const UINT machine_local_segment = FERRY_KMD_SEGMENT_LOCAL, machine_hidden_segme
 const uint32_t machine_least_start_bytes = FERRY_PACKET_UNMAP_APERTURE_SIZE,
                machine_least_page_bytes = FERRY_PACKET_COPY_PAGES_SIZE + 8;
 
-// The model runs no firmware: one word to load is enough.
-const unsigned char ferry_firmware_image[] = {0, 0, 0, 0};
-const unsigned ferry_firmware_image_bytes = sizeof(ferry_firmware_image);
-
 const bool machine_fills_aperture = false;
 
 const char *machine_leaves_out(const char *test)
 {
-    (void)test;
-    return NULL;
+    return kmd_device_leaves_out(test);
 }
 
 // ---- Time ----
@@ -44,6 +39,14 @@ static void on_interrupt(void *context, uint32_t causes)
     interrupt(machine);
 }
 
+static bool is_idle(const struct machine *machine)
+{
+    uint32_t pending = 0;
+    for (uint32_t ring = 0; ring < 5; ring++)
+        pending += ferry_gpu_ring_pending(machine->gpu, ring);
+    return pending == 0;
+}
+
 int kmd_machine_turn(void *context)
 {
     struct machine *machine = context;
@@ -51,19 +54,20 @@ int kmd_machine_turn(void *context)
         return FERRY_OK;
     bool holding = machine_hold_turn(&machine->knobs);
     if (machine->knobs.hang_inside) {
-        ferry_model_inject(machine->model, FERRY_MODEL_HANG_INSIDE, machine->knobs.hang_inside);
+        kmd_device_hang(machine, KMD_HANG_BEHIND_PACKETS, machine->knobs.hang_inside);
         machine->knobs.hang_inside = 0;
     }
     if (machine->knobs.hang_in_copy) {
-        ferry_model_inject(machine->model, FERRY_MODEL_HANG_IN_COPY, machine->knobs.hang_in_copy);
+        kmd_device_hang(machine, KMD_HANG_IN_COPY, machine->knobs.hang_in_copy);
         machine->knobs.hang_in_copy = 0;
     }
     kmd_machine_release(machine);
     if (machine->knobs.hang && !machine->hung) {
         machine->hung = true;
-        ferry_model_hang(machine->model);
+        machine->not_run = !kmd_device_hang(machine, KMD_HANG_NOW, 0);
     }
-    int error = ferry_gpu_wait(machine->gpu, 0);
+    int error = machine->not_run ? FERRY_ERROR_TIMEOUT
+                                 : ferry_gpu_wait(machine->gpu, is_idle(machine) ? kmd_device_idle_cycles : 0);
     interrupt(machine);
     return error == FERRY_OK || holding ? FERRY_OK : FERRY_ERROR_TIMEOUT;
 }
@@ -243,20 +247,17 @@ const DRIVER_INITIALIZATION_DATA *kmd_machine_miniport(const struct machine *mac
 
 struct machine *machine_open(const struct machine_options *options)
 {
+    static bool told;
+    if (!told)
+        printf("back end %s\n", kmd_device_backend);
+    told = true;
     struct machine *machine = calloc(1, sizeof(*machine));
-    struct ferry_model_options model = {.local_bytes = options->local_bytes + options->hidden_bytes,
-                                        .aperture_pages = (uint32_t)(options->aperture_bytes / PAGE_SIZE),
-                                        .page_tables = options->model == 2,
-                                        .tiling = true};
     struct ferry_link_config config = {.size = sizeof(config), .seed = options->seed};
-    struct ferry_link *link;
     machine->options = *options;
     machine->knobs.host_pages = -1;
     machine->random = options->seed;
-    must(ferry_model_link_open(&model, &config, &link) == FERRY_OK, "the model");
-    machine->link = link;
-    machine->model = ferry_model_link_model(link);
-    must(ferry_gpu_open(link, NULL, &machine->gpu) == FERRY_OK, "the device");
+    must(kmd_device_open(machine, &config) == FERRY_OK, "the link");
+    must(ferry_gpu_open(machine->link, NULL, &machine->gpu) == FERRY_OK, "the device");
     must(ferry_host_pages_create(machine->gpu, &machine->pages) == FERRY_OK, "the page source");
     must(kmd_machine_miniport(machine)->DxgkDdiAddDevice(machine->gpu, &machine->adapter) == STATUS_SUCCESS,
          "AddDevice");
@@ -393,7 +394,7 @@ void machine_poke(struct machine *machine, unsigned segment, uint64_t offset, co
 
 uint64_t machine_aperture_entry(const struct machine *machine, uint64_t page, bool *coherent)
 {
-    uint64_t entry = ferry_model_aperture_entry(machine->model, (uint32_t)page);
+    uint64_t entry = kmd_device_aperture_entry(machine, (uint32_t)page);
     if (coherent)
         *coherent = FERRY_GET(FERRY_APERTURE_ENTRY_ENTRY_SNOOP, entry) != 0;
     return entry & ~(uint64_t)(PAGE_SIZE - 1);

@@ -5,8 +5,8 @@
 
 #include "device/host_pages.h"
 #include "kmd/kmd.h"
+#include "link/link.h"
 #include "machine.h"
-#include "model/model_link.h"
 
 #define HELD_MOST    64
 #define PAGING_KEPT  4096u
@@ -20,7 +20,6 @@ struct paging_accesses {
 struct machine {
     struct machine_options options;
     struct machine_knobs knobs;
-    struct ferry_model *model;
     struct ferry_link *link;
     const struct ferry_link_operations *link_operations; // its own
     struct ferry_link_operations deaf_operations;        // those before them
@@ -28,8 +27,8 @@ struct machine {
     struct ferry_host_pages *pages;
     struct ferry_page_source source;
     HANDLE adapter;
-    bool hung;
-    uint8_t *patched; // first byte of what was patched last
+    bool hung, not_run; // the second where the device cannot hang: nobody lets it run
+    uint8_t *patched;   // first byte of what was patched last
     unsigned planted, refused;
     uint64_t records; // of faults, that were there
     uint64_t random;

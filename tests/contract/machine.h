@@ -23,6 +23,8 @@ extern const uint32_t machine_least_start_bytes, machine_least_page_bytes;
 extern const bool machine_fills_aperture;
 /// Why this machine does not run the test of that name; NULL when it does.
 const char *machine_leaves_out(const char *test);
+/// How often a test does something that takes a machine's time: few where that is a simulation's.
+unsigned machine_rounds(unsigned many, unsigned few);
 
 struct machine_options {
     uint64_t local_bytes;    // segment 1

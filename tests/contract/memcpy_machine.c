@@ -24,6 +24,12 @@ const char *machine_leaves_out(const char *test)
     return NULL;
 }
 
+unsigned machine_rounds(unsigned many, unsigned few)
+{
+    (void)few;
+    return many;
+}
+
 void mini_error(struct machine *machine, const char *format, ...)
 {
     if (machine->errors++ == 0) {

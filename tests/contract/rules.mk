@@ -83,7 +83,8 @@ KMD_SUITE_SOURCES := $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/m
 # The loader is compiled here, to go without the firmware's image.
 KMD_LOADER := host-driver/device/firmware_load
 KMD_LIBRARY := $(filter-out $(KMD_LOADER).c,$(KMD_SUITE_SOURCES))
-KMD_OWN := $(KMD_LOADER) $(addprefix $(CONTRACT_SUITE)/,addresses crowd kmd_answers kmd_machine spy tiled window_watch world)
+KMD_MACHINE := $(addprefix $(CONTRACT_SUITE)/,addresses crowd kmd_answers kmd_machine spy tiled window_watch world)
+KMD_OWN := $(KMD_LOADER) $(CONTRACT_SUITE)/kmd_on_model $(KMD_MACHINE)
 KMD_SUITE_OBJECTS := $(call sanitized,$(KMD_LIBRARY)) $(KMD_OWN:%=$(BUILD)/obj-suite/%.o)
 KMD_SUITE_TESTS := $(filter-out test_gpu_shares test_no_memory,$(SUITE_TESTS))
 KMD_SUITE_PROGRAMS := $(KMD_SUITE_TESTS:test_%=$(BUILD)/tests/contract_%_kmd)
@@ -96,6 +97,15 @@ $(filter-out $(CHAOS_PROGRAMS),$(KMD_SUITE_PROGRAMS)): $(BUILD)/tests/contract_%
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
 .SECONDARY: $(KMD_SUITE_OBJECTS)
 TEST_PROGRAMS += $(KMD_SUITE_PROGRAMS)
+
+# And on the device's Verilog with its firmware: what no program of tests/system asks of the device through the public API.
+KMD_SIM_TESTS := special_locks special_moves notice virtual_paging iommu iommu_places
+KMD_SIM_PROGRAMS := $(KMD_SIM_TESTS:%=$(BUILD)/tests/contract_%_kmd_sim)
+$(KMD_SIM_PROGRAMS): $(BUILD)/tests/contract_%_kmd_sim: $(BUILD)/obj-suite/$(CONTRACT_SUITE)/test_%.o \
+		$(KMD_MACHINE:%=$(BUILD)/obj-suite/%.o) $(BUILD)/obj-suite/$(CONTRACT_SUITE)/kmd_on_sim.o $(BUILD)/libferry-san.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o %.a,$^) -o $@ $(CROWD_WAITS) $(SIM_LIBS) -lcmocka $(LDLIBS)
+TEST_PROGRAMS += $(KMD_SIM_PROGRAMS)
 
 # Threads on the real miniport too.
 KMD_TSAN := $(KMD_LIBRARY:%.c=$(BUILD)/obj-threads/%.o) $(KMD_OWN:%=$(BUILD)/obj-tsan/%.o)

@@ -45,7 +45,7 @@ static void R195_R196_R198_steps_in_order_and_then_the_pages_are_refused(void **
 {
     (void)state;
     drawn = world_seed(1);
-    for (unsigned run = 0; run < 16; run++) {
+    for (unsigned run = 0; run < machine_rounds(16, 3); run++) {
         struct world *world = begin(run % 3 == 2 ? 512 : 0);
         D3DKMT_HANDLE allocation = noticed(world, SIZE);
         uint64_t bus[SIZE], again[SIZE];
@@ -241,7 +241,7 @@ static void what_is_destroyed_meanwhile_gives_all_back(void **state)
 {
     (void)state;
     drawn = world_seed(1);
-    for (unsigned run = 0; run < 20; run++) {
+    for (unsigned run = 0; run < machine_rounds(20, 3); run++) {
         struct world *world = begin(0);
         D3DKMT_HANDLE one = noticed(world, SIZE), two = noticed(world, SIZE), large = create(world, 31, 0);
         world_write(world, one, 1);
@@ -323,7 +323,7 @@ static void R197_the_device_touches_nothing_that_it_has_not(void **state)
 {
     (void)state;
     drawn = world_seed(1);
-    unsigned whole = 0, unmapped = 0, runs = 24;
+    unsigned whole = 0, unmapped = 0, runs = machine_rounds(24, 4);
     for (unsigned run = 0; run < runs; run++) {
         struct world *world = begin(run % 2 ? 512 : 0);
         D3DKMT_HANDLE all[MANY], source = world_create(world, PAGES(SIZE), CPU);

@@ -123,7 +123,7 @@ static void R194_content_after_the_eviction_is_the_decompressed_content(void **s
 {
     (void)state;
     drawn = world_seed(1);
-    for (unsigned run = 0; run < 12; run++) {
+    for (unsigned run = 0; run < machine_rounds(12, 3); run++) {
         struct world *world = begin(run % 3 == 2 ? 512 : 0, run % 2);
         struct content c = make_content(30 + draw(90));
         D3DKMT_HANDLE allocation = compressed(world, &c);
@@ -346,8 +346,8 @@ static void R194_faults_and_resets_cost_no_content_unseen(void **state)
 {
     (void)state;
     drawn = world_seed(1) + 1;
-    unsigned whole = 0;
-    for (unsigned run = 0; run < 40; run++) {
+    unsigned whole = 0, runs = machine_rounds(40, 4);
+    for (unsigned run = 0; run < runs; run++) {
         struct world *world = begin(run % 2 ? 512 : 0, true);
         struct content c = make_content(60);
         D3DKMT_HANDLE allocation = compressed(world, &c);
@@ -375,7 +375,7 @@ static void R194_faults_and_resets_cost_no_content_unseen(void **state)
         world_close(world);
         free_content(&c);
     }
-    assert_true(whole >= 30);
+    assert_true(whole >= runs / 4 * 3);
 }
 
 // A program's list is what it is: what is no run inside the content is none.
@@ -407,7 +407,7 @@ static void a_list_that_is_no_list_harms_nobody(void **state)
 {
     (void)state;
     drawn = world_seed(1) + 2;
-    for (unsigned run = 0; run < 20; run++) {
+    for (unsigned run = 0; run < machine_rounds(20, 2); run++) {
         struct world *world = begin(0, true);
         struct content c = make_content(30 + draw(60));
         struct ferry_run_list *list = (void *)(c.written + (c.pages - 1) * (PAGE_SIZE / 8));

@@ -335,7 +335,7 @@ static void R81_R83_R84_R85_at_random(void **state)
         struct tiled t;
         bool locked = false, special = false, outside = false; // outside: at the alternate address
         create(world, &t, true);
-        for (unsigned step = 0; step < 250; step++) {
+        for (unsigned step = 0; step < machine_rounds(250, 40); step++) {
             size_t specials_before = specials(), ordinary_before = ordinary(&t);
             bool in_place = world_place(world, t.allocation).segment != 0,
                  is_fresh = !world_place(world, t.allocation).dirty;

@@ -264,16 +264,16 @@ static void a_reset_between_any_two_steps_costs_no_content(void **state)
 {
     (void)state;
     unsigned resets = 0;
-    for (unsigned kind = 0; kind < 4; kind++) {
+    for (unsigned kind = 0; kind < machine_rounds(4, 1); kind++) {
         uint32_t bytes = kind % 2 ? 512 : 0;
-        for (unsigned turns = 0, quiet = 0; quiet < 3 && turns < 200; turns++) {
+        for (unsigned turns = 0, quiet = 0; quiet < 3 && turns < 200; turns += machine_rounds(1, 7)) {
             bool busy = reset_after(turns, bytes, kind >= 2, kind == 3);
             quiet = busy ? 0 : quiet + 1;
             resets += busy;
         }
     }
     print_message("%u resets in the middle of paging\n", resets);
-    assert_true(resets > 40);
+    assert_true(resets > machine_rounds(40, 1));
 }
 
 // One paging buffer faults, after some of its packets. What was alone in it is lost and said to be; whatever else is
@@ -316,11 +316,11 @@ static void a_fault_between_any_two_steps_is_seen_and_costs_no_other(void **stat
 {
     (void)state;
     unsigned faulted = 0;
-    for (unsigned kind = 0; kind < 4; kind++)
-        for (unsigned turns = 0; turns < 40; turns++)
+    for (unsigned kind = 0; kind < machine_rounds(4, 1); kind++)
+        for (unsigned turns = 0; turns < 40; turns += machine_rounds(1, 8))
             faulted += fault_after(turns, kind % 2 ? 400 : 0, 1 + kind / 2);
     print_message("%u runs in which a buffer faulted\n", faulted);
-    assert_true(faulted > 40);
+    assert_true(faulted > machine_rounds(40, 1));
 }
 
 // A program that maps as much as there are tables for, and has nothing in memory, leaves those of the window alone.

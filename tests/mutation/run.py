@@ -45,6 +45,7 @@ SILENCED = "".join(f'#pragma GCC diagnostic ignored "-W{name}"\n' for name in (
 SUFFIXES = {".c", ".h", ".v", ".vh", ".cpp", ".S"}
 QUICK = ("contract_", "test_umd", "dma_map")  # A sample is drawn of what these programs catch: one file to compile each.
 SLOW = ("rtl_", "firmware_", "tools", "system", "cocotb")  # These build a simulator or the firmware: the last ones of a whole run.
+ON_SIM = "_sim"  # And so do those of the miniport's that end so.
 
 
 class Mutation:
@@ -73,7 +74,7 @@ class Mutation:
 def without_case(mutation):
     """Why its case cannot be there: a program of one source file, test_NAME.c, in which no such name begins."""
     for program in mutation.programs:
-        name = re.sub(r"^(contract|test|vidmm)_|_kmd$", "", program)
+        name = re.sub(r"^(contract|test|vidmm)_|(_kmd)?(_sim)?$", "", program)
         sources = list((ROOT / "tests").rglob(f"test_{name}.c"))
         if sources and not any(re.search(rf"\b{re.escape(mutation.case)}", p.read_text(encoding="utf-8")) for p in sources):
             return f"no case of test_{name}.c is called {mutation.case}..."
@@ -254,13 +255,13 @@ def main():
     if arguments.sample:
         seed = int(os.environ.get("FERRY_SEED", "1"))
         print(f"FERRY_SEED={seed}")
-        able = [m for m in mutations if all(p.startswith(QUICK) for p in m.programs) and id(m) not in gone]
+        able = [m for m in mutations if all(p.startswith(QUICK) and not p.endswith(ON_SIM) for p in m.programs) and id(m) not in gone]
         mutations = random.Random(seed).sample(able, min(arguments.sample, len(able))) + [m for m, _ in stale]
     part, parts = map(int, arguments.shard.split("/"))
     scratch = (arguments.scratch or ROOT / "build" / f"mutation-{part}-{parts}").resolve()
     copy_tree(scratch, bool(arguments.sample))
     before = Known(ROOT / "build" / "mutation-caught", scratch, arguments.anew or bool(arguments.sample))
-    mutations = sorted(mutations, key=lambda m: any(p.startswith(SLOW) for p in m.programs))[part - 1::parts]
+    mutations = sorted(mutations, key=lambda m: any(p.startswith(SLOW) or p.endswith(ON_SIM) for p in m.programs))[part - 1::parts]
     todo = [m for m in mutations if id(m) not in gone and before.key(m) not in before.lines]
     caught, known, survivors = sum(id(m) not in gone for m in mutations) - len(todo), {}, []
     if caught:
