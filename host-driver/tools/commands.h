@@ -15,6 +15,7 @@ int ferry_info(const char *backend, const char *board);
 struct ferry_selftest_options {
     const char *backend, *board;           // As above.
     uint64_t pages, model, paging, tables; // Of each allocation; the others as in struct ferry_adapter_options.
+    bool iommu;
 };
 /// Try the whole path in a few seconds; each check is printed.
 int ferry_selftest(const struct ferry_selftest_options *options);

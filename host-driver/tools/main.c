@@ -53,6 +53,7 @@ static const char replay_help[] =
     "  --paging HOW       physical (content is moved from place to place) or virtual (through addresses of the paging\n"
     "                     process, in chunks; driver model 2)\n"
     "  --tables WHERE     page tables in video memory (video) or in system memory (system; driver model 2)\n"
+    "  --iommu            the device reaches host pages only while they are in the aperture (driver model 2)\n"
     "  --json FILE        write the figures: frames, allocations, bytes_in, bytes_out, bytes_discarded, bytes_moved,\n"
     "                     evictions, operations, cycles, sim_khz, verified_bytes, bad_bytes, "
     "firmware_cycles_per_packet, "
@@ -160,13 +161,14 @@ static const char info_help[] =
     "than --board.\n";
 
 static const char selftest_help[] =
-    "usage: ferry selftest [--backend NAME] [--board NAME] [--pages N] [--model N] [--paging HOW] [--tables WHERE]\n"
+    "usage: ferry selftest [--backend NAME] [--board NAME] [--pages N] [--model N] [--paging HOW]\n"
+    "                      [--tables WHERE] [--iommu]\n"
     "\n"
     "Pages, copies, fills, resets and compares on the back end (sim, model, socket:ADDRESS, uart:PORT[@BAUD],\n"
     "usb[:ADDRESS] or pci[:ADDRESS]) with little video memory; prints each check and exits with 1 when one fails.\n"
     "Its eight allocations have 25 pages each, or --pages (2 to 1000): a slow line has less to carry then.\n"
-    "In driver model 2 where the device has page tables, or --model (1 or 2); --paging and --tables are those of\n"
-    "`ferry replay`.\n"
+    "In driver model 2 where the device has page tables, or --model (1 or 2); --paging, --tables and --iommu are\n"
+    "those of `ferry replay`.\n"
     "Warns when the device says that it is for another board than --board.\n";
 
 static const char fault_help[] =
@@ -296,6 +298,7 @@ static int replay(int count, char **arguments)
         {"model", NUMBER, &options.model, 1, 2},
         {"paging", PAGING, &options.paging, 0, 0},
         {"tables", TABLES, &options.tables, 0, 0},
+        {"iommu", FLAG, &options.iommu, 0, 0},
         {"json", TEXT, &options.json_file, 0, 0},
         {"timeline", TEXT, &options.timeline_file, 0, 0},
         {"svg", TEXT, &options.svg_file, 0, 0},
@@ -422,13 +425,10 @@ static int selftest(int count, char **arguments)
 {
     struct ferry_selftest_options options = {.pages = 25};
     const struct option table[] = {
-        {"backend", TEXT, &options.backend, 0, 0},
-        {"board", TEXT, &options.board, 0, 0},
-        {"pages", NUMBER, &options.pages, 2, 1000},
-        {"model", NUMBER, &options.model, 1, 2},
-        {"paging", PAGING, &options.paging, 0, 0},
-        {"tables", TABLES, &options.tables, 0, 0},
-        {0},
+        {"backend", TEXT, &options.backend, 0, 0},  {"board", TEXT, &options.board, 0, 0},
+        {"pages", NUMBER, &options.pages, 2, 1000}, {"model", NUMBER, &options.model, 1, 2},
+        {"paging", PAGING, &options.paging, 0, 0},  {"tables", TABLES, &options.tables, 0, 0},
+        {"iommu", FLAG, &options.iommu, 0, 0},      {0},
     };
     int status = read_options(count, arguments, table, NULL);
     return status == FERRY_EXIT_OK ? ferry_selftest(&options) : status;

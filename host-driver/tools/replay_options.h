@@ -20,6 +20,7 @@ struct ferry_replay_options {
     uint64_t paging_buffer_bytes, read_latency_cycles, link_latency_cycles, stall_percent;
     uint64_t model;          // Driver model, 1 or 2; 0 = the library's choice.
     uint64_t paging, tables; // FERRY_PAGING_*, FERRY_TABLES_*.
+    bool iommu;              // Host pages are the device's only while they are in the aperture.
     const char *verify;      // "all", or NULL: one page-in in eight is read back whole.
     const char *inject;      // A byte to flip: "in:N", "out:N", "link-in:N" or "link-out:N", perhaps with ":OFFSET".
     bool quiet, no_advice;

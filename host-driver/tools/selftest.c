@@ -98,11 +98,16 @@ static void check_open(struct state *state, const struct ferry_selftest_options 
                                             .video_memory_bytes = state->video,
                                             .model = (uint32_t)wanted->model,
                                             .paging = (uint32_t)wanted->paging,
-                                            .tables = (uint32_t)wanted->tables};
+                                            .tables = (uint32_t)wanted->tables,
+                                            .iommu = wanted->iommu};
     struct ferry_adapter_info info = {.size = sizeof info};
+    const char *way = ferry_way_by_address(wanted->paging, wanted->tables, wanted->iommu);
     int error = ferry_adapter_open(&options, &state->adapter);
     if (error < 0)
         state->adapter = NULL;
+    if (way && error == (wanted->model == 1 ? FERRY_ERROR_ARGUMENT : FERRY_ERROR_UNSUPPORTED))
+        ferry_complain("--%s is of GPU virtual addresses, which %s", way,
+                       wanted->model == 1 ? "there are in driver model 2 alone" : "this device has no page tables for");
     if (!call(state, error, "open the adapter") || !call(state, ferry_adapter_query(state->adapter, &info), "query") ||
         !call(state, ferry_device_create(state->adapter, &state->device), "create a device") ||
         !call(state, ferry_queue_create(state->device, &state->queue), "create a queue"))

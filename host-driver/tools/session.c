@@ -75,9 +75,9 @@ static int read_traces(struct ferry_session *session)
 static int open_adapter(struct ferry_session *session)
 {
     const struct ferry_replay_options *options = session->options;
-    if (options->model == 1 && (options->paging || options->tables)) {
-        ferry_complain("--%s is of GPU virtual addresses, which there are in driver model 2 alone",
-                       options->paging ? "paging virtual" : "tables system");
+    const char *way = ferry_way_by_address(options->paging, options->tables, options->iommu);
+    if (options->model == 1 && way) {
+        ferry_complain("--%s is of GPU virtual addresses, which there are in driver model 2 alone", way);
         return FERRY_EXIT_USAGE;
     }
     struct ferry_adapter_options adapter = {
@@ -92,13 +92,16 @@ static int open_adapter(struct ferry_session *session)
         .model = (uint32_t)options->model,
         .paging = (uint32_t)options->paging,
         .tables = (uint32_t)options->tables,
+        .iommu = options->iommu,
         .wave_file = options->wave_file,
     };
     int error = ferry_adapter_open(&adapter, &session->adapter);
     if (error < 0) {
         session->adapter = NULL;
-        ferry_complain("cannot open back end '%s': %s: %s", options->backend ? options->backend : "sim",
-                       ferry_error_name(error), ferry_why(error));
+        bool bare = way && error == FERRY_ERROR_UNSUPPORTED;
+        ferry_complain("cannot open back end '%s': %s: %s%s", options->backend ? options->backend : "sim",
+                       ferry_error_name(error), bare ? "no page tables on the device, for --" : ferry_why(error),
+                       bare ? way : "");
         return error == FERRY_ERROR_BACKEND || error == FERRY_ERROR_ARGUMENT ? FERRY_EXIT_USAGE : FERRY_EXIT_LIBRARY;
     }
     session->info.size = sizeof session->info;

@@ -79,8 +79,12 @@ int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry
     const char *backend = options->backend ? options->backend : "sim";
     if (strcmp(backend, "model") != 0 && strcmp(backend, "sim") != 0 && strcmp(backend, "uart:/dev/ttyUSB0") != 0)
         return FERRY_ERROR_BACKEND;
-    if (options->model == 1 && (options->paging != FERRY_PAGING_PHYSICAL || options->tables != FERRY_TABLES_VIDEO))
+    bool by_address =
+        options->paging != FERRY_PAGING_PHYSICAL || options->tables != FERRY_TABLES_VIDEO || options->iommu;
+    if (options->model == 1 && by_address)
         return FERRY_ERROR_ARGUMENT;
+    if (by_address && fake && strcmp(fake, "no-tables") == 0)
+        return FERRY_ERROR_UNSUPPORTED;
     struct ferry_adapter *made = calloc(1, sizeof *made);
     made->model = options->model ? options->model : 1;
     made->video_bytes = options->video_memory_bytes ? options->video_memory_bytes : LOCAL_BYTES;

@@ -163,6 +163,8 @@ def main():
     for name, words, *how in (("model_1", "in driver model 2 alone", "--paging", "virtual", "--model", "1"),
                               ("another", "physical or virtual", "--paging", "both"),
                               ("tables_in_model_1", "in driver model 2 alone", "--tables", "system", "--model", "1"),
+                              ("iommu_in_model_1", "--iommu is of GPU virtual addresses", "--iommu", "--model", "1"),
+                              ("iommu_with_a_value", "--iommu takes no value", "--iommu=1"),
                               ("other_tables", "video or system", "--tables", "both")):
         done = subprocess.run([FERRY, "replay", NEVERBALL, "--backend", "model", "--quiet", "--frames", "1", *how],
                               capture_output=True, text=True, timeout=600, check=False)
@@ -171,6 +173,9 @@ def main():
     played = replay("model_neverball_host_tables", NEVERBALL, "model", "--vram", "5M", "--frames", "20", "--verify", "all", "--tables",
                     "system")
     check(came_and_went(played) == came_and_went(whole), "with_host_tables_the_same_comes_and_goes", [whole, played])
+    # What is in video memory is not the root complex's to take away.
+    played = replay("model_neverball_iommu", NEVERBALL, "model", "--vram", "5M", "--frames", "20", "--verify", "all", "--iommu")
+    check(came_and_went(played) == came_and_went(whole), "with_an_iommu_the_same_comes_and_goes", [whole, played])
     # By addresses a transfer goes in several chunks, and has its byte at the same place as one from place to place has.
     chunks = folder / "chunks.memtrace"
     chunks.write_text("a 1 500001 buffer\nw 1 0 500001\na 2 600000 texture 9x9 X\n" + "t 2\nd 1\nf\n" * 2)

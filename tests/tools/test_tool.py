@@ -139,11 +139,18 @@ def command_line():
     for model in (1, 2):
         done = run("selftest", "--model", model)
         check(done.returncode == 0 and f"runs, driver model {model}\n" in done.stdout, f"selftest_of_driver_model_{model}", done.stdout)
-    for option, value in (("--paging", "virtual"), ("--tables", "system")):
-        done = run("selftest", "--model", "1", option, value)
+    for option, *value in (("--paging", "virtual"), ("--tables", "system"), ("--iommu",)):
+        named = " ".join((option, *value)) + " is of GPU virtual addresses, which "
+        done = run("selftest", "--model", "1", option, *value)
         check(done.returncode == 1 and "open the adapter: ARGUMENT" in done.stdout, f"selftest_passes_on_{option[2:]}", done.stdout)
-        done = run("selftest", "--model", "2", option, value)
+        check(named + "there are in driver model 2 alone\n" in done.stderr, f"selftest_names_{option[2:]}", done.stderr)
+        done = run("selftest", option, *value, fake="no-tables")
+        check(done.returncode == 1 and "open the adapter: UNSUPPORTED" in done.stdout and named + "this device has no" in done.stderr,
+              f"selftest_names_{option[2:]}_without_page_tables", done.stdout + done.stderr)
+        done = run("selftest", "--model", "2", option, *value)
         check(done.returncode == 0 and done.stdout.endswith("8 passed, 0 failed\n"), f"selftest_with_{option[2:]}", done.stdout)
+        expect(f"replay_passes_on_{option[2:]}", 4, f"UNSUPPORTED: no page tables on the device, for {' '.join((option, *value))}$",
+               "replay", small, option, *value, fake="no-tables")
     expect("selftest_of_no_driver_model", 2, "--model: 3 is not from 1 to 2", "selftest", "--model", "3")
     expect("selftest_of_one_page", 2, "--pages: 1 is not from 2 to 1000", "selftest", "--pages", "1")
     done = run("selftest", "--pages", "2", fake="page-out:3")
