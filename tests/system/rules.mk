@@ -89,9 +89,22 @@ $(BUILD)/tests/system_thread_programs_model2: $(BUILD)/tests/system_thread_progr
 
 .PHONY: soak-system
 SOAKS += soak-system
-soak-system: $(BUILD)/system/random_calls $(BUILD)/system/agreement
+soak-system: $(BUILD)/system/random_calls $(BUILD)/system/agreement $(BUILD)/tests/system_table_agreement_sim
 	@for seed in $$(seq 11 30); do \
 	    FERRY_SEED=$$seed $(BUILD)/system/random_calls --backend model || exit 1; \
 	    FERRY_SEED=$$seed $(BUILD)/system/random_calls --backend sim || exit 1; \
 	    FERRY_SEED=$$seed $(BUILD)/system/agreement --backend sim || exit 1; \
+	    FERRY_LONG=1 FERRY_SEED=$$seed $(BUILD)/tests/system_table_agreement_sim || exit 1; \
 	done
+
+# Programs of page tables on the model and on each back end, and a walker in Python that judges both.
+TABLE_AGREEMENT := $(BUILD)/system/table_agreement
+$(TABLE_AGREEMENT): tests/system/test_table_agreement.c tests/system/table_programs.c tests/system/table_programs.h tests/system/table_packets.h \
+		tests/system/agreement_buffers.c tests/system/agreement_buffers.h tests/system/system.h $(BUILD)/libferry-san.a $(FLAGS)
+	@mkdir -p $(@D)
+	$(SANITIZED_TEST) $(filter %.c,$^) $(BUILD)/libferry-san.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
+
+TEST_PROGRAMS += $(BUILD)/tests/system_table_agreement_model $(BUILD)/tests/system_table_agreement_sim
+$(BUILD)/tests/system_table_agreement_%: tests/system/table_walks.py tests/rtl/mmu/walk.py $(TABLE_AGREEMENT)
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec python3 $< $(BUILD)/table_agreement_$*.txt $(TABLE_AGREEMENT) --backend $*\n' > $@ && chmod +x $@
