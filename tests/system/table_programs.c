@@ -139,8 +139,10 @@ static uint32_t tree(struct tables *tables, uint32_t level, uint32_t space, uint
     table->level = level;
     table->space = space;
     table->address = address;
-    for (uint32_t i = 0; level && i < 2; i++)
-        table->children[i] = tree(tables, level - 1, space, main_address);
+    if (level)
+        table->children[0] = table->children[1] = tree(tables, level - 1, space, main_address);
+    if (level == 1 || (level && draw(3) == 0))
+        table->children[1] = tree(tables, level - 1, space, main_address);
     return number;
 }
 
@@ -185,9 +187,37 @@ void tables_make(struct tables *tables, uint64_t host)
     }
 }
 
+void tables_turn(struct tables *tables)
+{
+    tables->hot_space = (uint32_t)draw(4);
+    tables->hot[0] = draw(4) ? (uint32_t)draw(12) : 500 + (uint32_t)draw(12);
+    tables->hot[1] = 32 + (uint32_t)draw(12);
+}
+
+// The tables that lead to the main addresses of the hot space just now; how many.
+static uint32_t leading(const struct tables *tables, uint32_t path[4])
+{
+    uint32_t count = 0, at = tables->roots[tables->hot_space].table;
+
+    for (bool leads = true; leads;) {
+        const struct table *table = &tables->table[at];
+
+        leads = false;
+        path[count++] = at;
+        for (uint32_t i = 0; table->level && i < 2 && !leads; i++) {
+            uint64_t entry = table->words[tables->main_index[table->level]] & ENTRY(PAGE);
+
+            leads = entry == tables_place(tables, table->children[i]);
+            at = leads ? table->children[i] : at;
+        }
+    }
+    return count;
+}
+
 uint32_t tables_edit(struct tables *tables, struct table_edit *edits)
 {
-    uint32_t number = (uint32_t)draw(tables->count), count = 0;
+    uint32_t path[4], length = leading(tables, path), count = 0;
+    uint32_t number = draw(4) ? path[draw(3) ? length - 1 : draw(length)] : (uint32_t)draw(tables->count);
     struct table *table = &tables->table[number];
     uint64_t before[512];
 
@@ -198,7 +228,9 @@ uint32_t tables_edit(struct tables *tables, struct table_edit *edits)
         table->words[(main_index ? tables->main_index : tables->other_index)[table->level]] =
             upper(tables, table, main_index);
     } else {
-        uint32_t first = blocks[draw(3)], index = first + (uint32_t)draw(16);
+        uint32_t index =
+            draw(4) ? (tables->hot[draw(2)] + (uint32_t)draw(3)) % 512 : blocks[draw(3)] + (uint32_t)draw(16);
+        uint32_t first = index & ~15u;
 
         if (draw(5) == 0) // More rights: what is remembered without them is not believed.
             for (uint32_t i = first; i < first + 16; i++)
@@ -252,6 +284,8 @@ uint64_t tables_address(const struct tables *tables, uint32_t space, bool write,
     }
     if (height < 3 && draw(40) == 0)
         address |= UINT64_C(1) << (21 + 9 * height + draw(27 - 9 * height));
+    if (draw(4))
+        return address + PAGE(tables->hot[write]) + offset;
     if (write)
         return address + PAGE(32 + draw(16 - pages)) + offset;
     return address + PAGE(draw(3) ? draw(16 - pages) : 500 + draw(12)) + offset;

@@ -24,6 +24,7 @@ struct tables {
     bool tidy;
     uint32_t count;
     uint32_t main_index[4], other_index[4]; // Of each level, where something is mapped.
+    uint32_t hot_space, hot[2];             // What most jobs and edits are about; indices of pages, read and written.
     struct table {
         uint32_t page; // Of video memory or of the region.
         bool in_host, grouped[32];
@@ -48,6 +49,8 @@ struct table_forget {
 };
 
 void tables_make(struct tables *tables, uint64_t host);
+/// What most jobs and edits are about from now on.
+void tables_turn(struct tables *tables);
 /// Where a table is: its bus address or its place in video memory.
 uint64_t tables_place(const struct tables *tables, uint32_t table);
 /// Draws an edit of entries of one table, which are changed in `tables` already; how many, EDITS at most.

@@ -179,10 +179,15 @@ static void put_job(struct buffer *b, uint32_t ring, uint32_t space)
             (unsigned long long)destination, bytes, (unsigned long long)pattern);
 }
 
+static uint32_t any_space(void)
+{
+    return draw(3) ? tables.hot_space : draw(12) ? (uint32_t)draw(4) : 4;
+}
+
 static void user_jobs(void)
 {
     struct buffer b = {.count = 0};
-    uint32_t ring = 1 + (uint32_t)draw(RINGS - 1), space = draw(40) ? (uint32_t)draw(4) : 4;
+    uint32_t ring = 1 + (uint32_t)draw(RINGS - 1), space = any_space();
 
     for (uint64_t packets = 1 + draw(3); packets; packets--)
         put_job(&b, ring, space);
@@ -194,7 +199,7 @@ static void user_jobs(void)
 static void edit_tables(bool with_job)
 {
     struct buffer b = {.count = 0};
-    uint32_t space = (uint32_t)draw(4);
+    uint32_t space = any_space();
 
     for (uint64_t turns = 1 + draw(2); turns; turns--) {
         struct table_edit edits[EDITS];
@@ -379,9 +384,11 @@ static void pass_time(void)
 // Edits, and then jobs; or both beside each other.
 static void run_round(unsigned round, bool last)
 {
-    bool race = draw(3) != 0;
+    bool race = draw(2) != 0;
     uint32_t first = last ? 0 : FIRST_WRITTEN;
 
+    if (round % 4 == 0)
+        tables_turn(&tables);
     slots_used = 0;
     writer = (uint32_t)draw(RINGS);
     for (int s = 0; s < 2; s++)
@@ -450,7 +457,7 @@ static void both_carry_out_the_same_tables(void **state)
     struct ferry_link_config config = {.size = sizeof config, .seed = seed, .random_stall_percent = seed % 3 * 12};
     struct ferry_gpu_info info;
     struct ferry_model_options options = {.page_tables = true, .defer_cycles = 1000, .seed = seed};
-    unsigned all_rounds = rounds(24, 160);
+    unsigned all_rounds = on_model() ? 160 : rounds(24, 160);
 
     (void)state;
     if (getenv("FERRY_STEPS"))
