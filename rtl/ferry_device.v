@@ -236,7 +236,8 @@ module ferry_device #(
     wire [T-1:0] table_write_entry;
 
     // Page-table unit.
-    wire        root_valid, root_ready, forget_valid, forget_ready, tables_moves, tables_owed, table_missed, walking, forgets;
+    wire        root_valid, root_ready, forget_valid, forget_ready, tables_moves, tables_owed, walking, forgets;
+    wire        table_missed, table_read;
     wire [3:0]  root_space;
     wire [`FERRY_ROOT_BITS-1:0] root;
     wire [`FERRY_FORGET_BITS-1:0] forget;
@@ -285,7 +286,10 @@ module ferry_device #(
         | {{(E-1){1'b0}}, 1'b1} << `FERRY_EVENT_CYCLES
         | {{(E-1){1'b0}}, job_missing} << `FERRY_EVENT_STALL_JOB
         | {{(E-1){1'b0}}, packet_taken} << `FERRY_EVENT_CORE_PACKETS
-        | {{(E-1){1'b0}}, core_busy} << `FERRY_EVENT_CORE_BUSY;
+        | {{(E-1){1'b0}}, core_busy} << `FERRY_EVENT_CORE_BUSY
+        | {{(E-1){1'b0}}, table_missed} << `FERRY_EVENT_TABLE_WALKS
+        | {{(E-1){1'b0}}, table_read} << `FERRY_EVENT_TABLE_READS
+        | {{(E-1){1'b0}}, forget_valid && forget_ready} << `FERRY_EVENT_TABLE_FORGETS;
 
     wire [11:0] status = {
         engine_stuck, stopping, fault_valid, update_valid || update_busy, post_busy, requester_busy, |slots_used, fetch_busy,
@@ -502,7 +506,6 @@ module ferry_device #(
     if (PAGE_TABLES != 0) begin : paged
 
     wire [LOCAL_ADDRESS_BITS:0] limit, closed_base, closed_limit;
-    wire table_read;
 
     // That jobs are dropped is known late, and told a cycle later: what begins in that cycle might have begun in the one before.
     reg drop_reg;
@@ -524,13 +527,12 @@ module ferry_device #(
         .local_rready(tables_rready), .host_ar(host_tables_ar), .host_arvalid(host_tables_arvalid),
         .host_arready(host_tables_arready), .host_r(host_tables_r), .host_rvalid(host_tables_rvalid), .host_rready(host_tables_rready)
     );
-    wire unused = &{1'b0, table_read};
 
     end else begin : unpaged
 
     assign {root_ready, forget_ready} = 2'b11;
-    assign {tables_answer_valid, tables_answer, tables_seen, tables_moves, tables_owed, table_missed, walking, forgets, tables_ar,
-        tables_arvalid, host_tables_ar, host_tables_arvalid} = 0;
+    assign {tables_answer_valid, tables_answer, tables_seen, tables_moves, tables_owed, table_missed, table_read, walking, forgets,
+        tables_ar, tables_arvalid, host_tables_ar, host_tables_arvalid} = 0;
     assign {tables_rready, host_tables_rready} = 2'b11;
     wire unused = &{1'b0, root_valid, root_space, root, forget_valid, forget, tables_valid, tables_lookup, tables_arready, tables_rvalid,
         host_tables_arready, host_tables_r, host_tables_rvalid};

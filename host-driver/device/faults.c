@@ -137,6 +137,9 @@ static const struct {
     {FERRY_BAR0_COUNTER_CORE_PACKETS, offsetof(struct ferry_statistics, firmware_packets)},
     {FERRY_BAR0_COUNTER_CORE_BUSY, offsetof(struct ferry_statistics, firmware_busy_cycles)},
     {FERRY_BAR0_COUNTER_WINDOW_REFUSED, offsetof(struct ferry_statistics, window_refused)},
+    {FERRY_BAR0_COUNTER_TABLE_WALKS, offsetof(struct ferry_statistics, table_walks)},
+    {FERRY_BAR0_COUNTER_TABLE_READS, offsetof(struct ferry_statistics, table_reads)},
+    {FERRY_BAR0_COUNTER_TABLE_FORGETS, offsetof(struct ferry_statistics, table_forgets)},
 };
 
 /// Counters run while they are read, and a 64-bit one takes two register accesses. The second round's low word belongs

@@ -127,6 +127,9 @@ int ferry_json_write(const char *path, const struct ferry_report *report)
     number(file, "stall_write_cycles", statistics->stall_write_cycles);
     number(file, "stall_job_cycles", statistics->stall_job_cycles);
     number(file, "stall_link_cycles", statistics->stall_link_cycles);
+    number(file, "table_walks", statistics->table_walks);
+    number(file, "table_reads", statistics->table_reads);
+    number(file, "table_forgets", statistics->table_forgets);
     number(file, "firmware_packets", statistics->firmware_packets);
     number(file, "firmware_busy_cycles", statistics->firmware_busy_cycles);
     real(file, "firmware_cycles_per_packet", ferry_cycles_per_packet(statistics));

@@ -58,7 +58,7 @@ static const char replay_help[] =
     "                     evictions, operations, cycles, sim_khz, verified_bytes, bad_bytes, "
     "firmware_cycles_per_packet, "
     "link_share,\n"
-    "                     bus_share and more; the same of each program\n"
+    "                     bus_share, table_walks, table_reads, table_forgets and more; the same of each program\n"
     "  --timeline FILE    write a timeline for https://ui.perfetto.dev (device cycles drawn at a nominal 100 MHz)\n"
     "  --svg FILE         write a picture of video memory over time\n"
     "  --spaces FILE      write a picture of GPU virtual addresses over time: what they led to, in pages of which\n"

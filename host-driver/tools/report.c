@@ -43,6 +43,9 @@ static const size_t counts[] = {
     COUNT(firmware_packets),
     COUNT(firmware_busy_cycles),
     COUNT(window_refused),
+    COUNT(table_walks),
+    COUNT(table_reads),
+    COUNT(table_forgets),
     COUNT(unmapped_accesses),
     COUNT(noise_bytes),
     COUNT(broken_frames),
@@ -188,6 +191,13 @@ void ferry_report_print(FILE *file, const struct ferry_report *report)
                "write", statistics->local_write_beats, statistics->cycles);
     snprintf(text, sizeof text, "%" PRIu64 " packets", statistics->firmware_packets);
     fprintf(file, "  %-32s%16.1f  %s\n", "firmware cycles per packet", ferry_cycles_per_packet(statistics), text);
+    if (report->driver_model == 2) {
+        char forgets[28], reads[28];
+        snprintf(text, sizeof text, "%s reads of tables, %s invalidates",
+                 ferry_count_text(statistics->table_reads, reads),
+                 ferry_count_text(statistics->table_forgets, forgets));
+        count_line(file, "walks of page tables", statistics->table_walks, text);
+    }
     snprintf(text, sizeof text, "%.1f s", report->seconds);
     fprintf(file, "  %-32s%16.1f  %s\n", "simulated kHz", ferry_sim_khz(report), text);
     fprintf(file, "\n  the outcome\n");

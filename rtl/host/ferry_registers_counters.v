@@ -6,7 +6,7 @@
 
 module ferry_registers_counters #(
     // Counters, at most 32.
-    parameter COUNT = 22
+    parameter COUNT = 25
 ) (
     // Clock and synchronous reset; the words in the register file are set by others meanwhile.
     input  wire             clk,

@@ -68,6 +68,7 @@ static bool walk(struct ferry_model *model, uint32_t space, uint64_t address, ui
     uint64_t table = root->table, entry = 0;
 
     *shown = 0;
+    model->counters[MODEL_COUNTER(TABLE_WALKS)]++;
     if (!root->valid)
         return fail(fault, FERRY_FAULT_KIND_PAGE_ABSENT, root->height, 0);
     if (root->height < 3 && address >> (21 + 9 * root->height))
@@ -78,6 +79,7 @@ static bool walk(struct ferry_model *model, uint32_t space, uint64_t address, ui
         uint64_t at = table + 8 * (address >> (12 + 9 * height) & 511);
 
         model->counters[MODEL_COUNTER(CYCLES)] += 20;
+        model->counters[MODEL_COUNTER(TABLE_READS)]++;
         if (!model_read_entry(model, host, at, &entry))
             return fail(fault, FERRY_FAULT_KIND_TABLE_ERROR, height, 0);
         *shown = meets_protected(model, host, table, MODEL_PAGE) ? 0 : entry;
@@ -154,6 +156,7 @@ void model_forget(struct ferry_model *model, uint32_t scope, uint32_t space, uin
     uint64_t pages = scope == FERRY_FORGET_SCOPE_GROUP ? 16 : 512;
     uint64_t first = address / MODEL_PAGE & ~(pages - 1);
 
+    model->counters[MODEL_COUNTER(TABLE_FORGETS)]++;
     switch (scope) {
     case FERRY_FORGET_SCOPE_GROUP:
     case FERRY_FORGET_SCOPE_TABLE:

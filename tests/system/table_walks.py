@@ -250,13 +250,14 @@ class Job:
 class Judge:
     def __init__(self):
         self.head, self.entries, self.memories, self.observed = None, None, None, None
-        self.told = [0, 0]
+        self.told, self.forgets, self.walks = [0, 0], 0, [0, 0]
         self.counts = {"rounds": 0, "jobs": 0, "faults": 0, "accesses that might end in several ways": 0}
 
     def run(self, lines):
         in_round = None
         for line in lines:
             what, *rest = line.split()
+            self.forgets += what == "forget"
             if what == "page":
                 side, host, page = map(int, rest[:3])
                 for s in (0, 1) if side == 2 else (side,):
@@ -281,6 +282,13 @@ class Judge:
             elif what == "root":
                 self.entries.last["root", numbers[0]] = self.root(numbers)
 
+    def count(self, s, forgets, walks, reads):
+        if forgets != self.forgets:
+            raise Wrong(f"{('model', 'other')[s]}: {forgets} FORGETs counted of {self.forgets}")
+        if walks < self.walks[s] or not walks // 2 < reads <= 4 * walks:
+            raise Wrong(f"{('model', 'other')[s]}: {walks} walks, {reads} reads of tables")
+        self.walks[s] = walks
+
     @staticmethod
     def root(numbers):
         _, valid, host, height, table = numbers
@@ -299,6 +307,8 @@ class Judge:
         for what, numbers in events:
             if what == "fault":
                 records[numbers[0]][tuple(numbers[1:3])] = tuple(numbers[1:])
+            elif what == "counters":
+                self.count(*numbers)
             elif what == "ring":
                 rings[numbers[0]].append(tuple(numbers[1:]))
             elif what == "root":

@@ -304,9 +304,16 @@ static void log_faults(void)
     }
 }
 
-// What must agree of counts.
+// What must agree of counts; of walks the devices may need different ones.
 static void log_counts(void)
 {
+    for (int s = 0; s < 2; s++) {
+        struct ferry_statistics now = {.size = sizeof now};
+
+        ok(ferry_gpu_counters(sides[s].gpu, &now));
+        fprintf(file, "counters %d %llu %llu %llu\n", s, (unsigned long long)now.table_forgets,
+                (unsigned long long)now.table_walks, (unsigned long long)now.table_reads);
+    }
     for (int s = 0; s < 2; s++)
         for (uint32_t ring = 0; ring < RINGS; ring++) {
             struct ferry_gpu_fence now;

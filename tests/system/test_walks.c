@@ -170,6 +170,53 @@ static void a_walk_ends_where_the_record_says(void **state)
     ferry_adapter_close(m.adapter);
 }
 
+static struct ferry_statistics counts(struct machine *m)
+{
+    struct ferry_statistics now = {.size = sizeof now};
+
+    ok(ferry_adapter_statistics(m->adapter, &now));
+    return now;
+}
+
+static void walks_and_invalidates_are_counted(void **state)
+{
+    (void)state;
+    struct machine m = begin();
+    struct ferry_allocation *one = make(m.device, 4 * KIB, FERRY_FLAG_CPU_VISIBLE);
+    const uint64_t where = UINT64_C(0x345678000000);
+
+    map_at(&m, one, where, 0, 4 * KIB, false);
+    must_be_resident(m.device, &one, 1);
+    ok(ferry_queue_fill_va(m.queue, where, 8, 1, 1));
+    run(&m);
+    struct ferry_statistics before = counts(&m);
+    assert_true(before.table_walks > 0 && before.table_reads >= 4);
+    // A page that is known is not walked again.
+    ok(ferry_queue_fill_va(m.queue, where + 8, 8, 2, 1));
+    run(&m);
+    struct ferry_statistics now = counts(&m);
+    assert_int_equal(now.table_walks, before.table_walks);
+    assert_int_equal(now.table_reads, before.table_reads);
+    // Levels 3, 2 and 1, in which there is nothing.
+    assert_int_equal(faulted(&m, where + 2 * MIB).level, 1);
+    now = counts(&m);
+    assert_int_equal(now.table_walks, before.table_walks + 1);
+    assert_int_equal(now.table_reads, before.table_reads + 3);
+    // Each invalidate of the manager's is one of the device's.
+    unsigned flush = 0;
+    while (strcmp(ferry_operation_name(flush), "FLUSH_TLB") != 0)
+        assert_true(++flush < FERRY_OPERATIONS);
+    ok(ferry_va_free(m.device, where, 4 * KIB));
+    for (unsigned i = 0; i < 200 && counts(&m).operations[flush] == before.operations[flush]; i++) {
+        ok(ferry_queue_fill(m.queue, one, 0, 8, 3, 1));
+        run(&m);
+    }
+    now = counts(&m);
+    assert_true(now.operations[flush] > before.operations[flush]);
+    assert_int_equal(now.table_forgets - before.table_forgets, now.operations[flush] - before.operations[flush]);
+    ferry_adapter_close(m.adapter);
+}
+
 static void a_program_without_tables_and_bad_arguments(void **state)
 {
     (void)state;
@@ -352,6 +399,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_walk_ends_where_the_device_writes),
         cmocka_unit_test(a_walk_ends_where_the_record_says),
+        cmocka_unit_test(walks_and_invalidates_are_counted),
         cmocka_unit_test(a_program_without_tables_and_bad_arguments),
         cmocka_unit_test(model_1_has_nothing_to_walk),
         cmocka_unit_test(a_walk_goes_through_no_table_that_has_become_anothers),

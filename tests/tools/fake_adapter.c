@@ -154,6 +154,7 @@ int ferry_adapter_statistics(struct ferry_adapter *adapter, struct ferry_statist
         &statistics->stall_read_cycles, &statistics->stall_write_cycles, &statistics->stall_job_cycles,
         &statistics->stall_link_cycles, &statistics->host_read_beats,    &statistics->host_write_beats,
         &statistics->engine_jobs,       &statistics->engine_busy_cycles, &statistics->busy_retries,
+        &statistics->table_walks,       &statistics->table_reads,        &statistics->table_forgets,
     };
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         *others[i] = statistics->cycles * (3 + i);

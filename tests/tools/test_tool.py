@@ -280,7 +280,7 @@ def figures_are_right():
               "sim_khz", "verified_bytes", "bad_bytes", "firmware_cycles_per_packet", "link_share", "bus_share"}
     check(needed <= values.keys(), "json_has_every_name", needed - values.keys())
     paced = ("stall_read_cycles", "stall_write_cycles", "stall_job_cycles", "stall_link_cycles", "host_read_beats",
-             "host_write_beats", "engine_jobs", "engine_busy_cycles", "busy_retries")
+             "host_write_beats", "engine_jobs", "engine_busy_cycles", "busy_retries", "table_walks", "table_reads", "table_forgets")
     check(values["cycles"] > 0 and all(values[name] == (3 + i) * values["cycles"] for i, name in enumerate(paced)),
           "each_counter_is_its_own", {name: values[name] for name in ("cycles", *paced)})
     check(values["verified_bytes"] > counts["bytes"] and values["bad_bytes"] == 0, "everything_is_verified", values)

@@ -172,6 +172,9 @@ struct ferry_statistics {
     uint64_t tlps_unsupported, tlps_malformed, tlps_poisoned, tlps_unexpected;
     uint64_t firmware_packets, firmware_busy_cycles;
     uint64_t window_refused;
+    // Of page tables: GPU virtual pages that were looked up and not known, each a walk; reads of tables by walks;
+    // invalidates.
+    uint64_t table_walks, table_reads, table_forgets;
     uint64_t unmapped_accesses; // Device accesses to bus addresses that are not mapped.
     // Serial port and USB, as far as the host's end can tell: what a bad cable does. Bytes that were no part of a good
     // frame, frames that came broken, frames that were sent again.

@@ -217,7 +217,7 @@ module control_bench #(
     // In the order of bar0.COUNTER.
     wire slot_waits = |slots_ready;
     assign events = {
-        count_window_refused, core_busy, packet_taken, count_unexpected, count_poisoned, count_malformed, count_unsupported,
+        3'd0, count_window_refused, core_busy, packet_taken, count_unexpected, count_poisoned, count_malformed, count_unsupported,
         count_link_send_beat, count_link_receive_beat, count_tlp_sent, count_tlp_received, count_stall_link,
         !engine_busy && slot_waits, count_stall_write, count_stall_read, count_host_write_beat, count_host_read_beat,
         count_local_write_beat, count_local_read_beat, count_job, engine_busy, 1'b1

@@ -105,19 +105,19 @@ void counters(Checks &checks, Random &random)
     Bench bench(checks, random);
     auto word = [&](unsigned number, unsigned half) { return FERRY_BAR0_COUNTER_AT + 8 * number + 4 * half; };
     // Shortly before the lower halves are full. The sweep may write its own in between.
-    for (unsigned number = 0; number < 22; number++)
+    for (unsigned number = 0; number < Bench::COUNTERS; number++)
         while (bench.host(false, word(number, 0)) < 0xffffff00) {
             bench.host(true, word(number, 0), 0xffffff00 + 11 * number);
             for (int i = 0; i < 150; i++)
                 bench.tick();
         }
-    uint64_t begin[22];
-    for (unsigned number = 0; number < 22; number++)
+    uint64_t begin[Bench::COUNTERS];
+    for (unsigned number = 0; number < Bench::COUNTERS; number++)
         begin[number] = bench.host(false, word(number, 0)) | uint64_t{bench.host(false, word(number, 1))} << 32;
     bench.counting = true;
     for (unsigned step = 0; step < 40000; step++) {
         if (step % 200 == 0) {
-            unsigned number = random.below(22), waited = 0;
+            unsigned number = random.below(Bench::COUNTERS), waited = 0;
             bench.top.counter_valid = 1;
             bench.top.counter_number = number;
             do {
@@ -141,7 +141,7 @@ void counters(Checks &checks, Random &random)
     bench.counting = false;
     for (int i = 0; i < 400; i++)
         bench.tick();
-    for (unsigned number = 0; number < 22; number++)
+    for (unsigned number = 0; number < Bench::COUNTERS; number++)
         checks.equal(bench.host(false, word(number, 0)) | uint64_t{bench.host(false, word(number, 1))} << 32,
                      begin[number] + bench.counted[number], "counter at rest");
 }

@@ -282,7 +282,8 @@ class Bench
     uint32_t io_data = 0;
     uint8_t poison = 0;
     uint64_t packets = 0, jobs = 0;
-    uint64_t counted[FERRY_BAR0_COUNTER_STRIDE / 8] = {};
+    static const unsigned COUNTERS = FERRY_BAR0_COUNTER_STRIDE / 8;
+    uint64_t counted[COUNTERS] = {};
 
   private:
     // What the page-table unit is told, a cycle behind the offer of the job, and whether that is forgotten.
@@ -340,8 +341,8 @@ class Bench
     {
         uint32_t now = counting ? static_cast<uint32_t>(random.word()) & static_cast<uint32_t>(random.word()) : 0;
         // Some count in every cycle.
-        top.events = counting ? (now | 7) & 0x3fffff : 0;
-        for (unsigned i = 0; i < 22; i++)
+        top.events = counting ? (now | 7) & ((1u << COUNTERS) - 1) : 0;
+        for (unsigned i = 0; i < COUNTERS; i++)
             counted[i] += top.events >> i & 1;
     }
     void wrote(uint32_t address, uint32_t value)

@@ -6,7 +6,7 @@
 namespace
 {
 
-const unsigned COUNTERS = FERRY_BAR0_COUNTER_WINDOW_REFUSED / 8 + 1;
+const unsigned COUNTERS = FERRY_BAR0_COUNTER_STRIDE / 8;
 
 // Counters are read as fast as the link brings requests, in orders that hold up the sweep over them; doorbells
 // meanwhile.

@@ -189,13 +189,13 @@ static void every_counter_lands_in_its_field(void **context)
 {
     struct state *state = *context;
     struct ferry_statistics statistics = {.size = sizeof(statistics), .evictions = 4};
-    for (uint32_t n = 0; n < 22; n++) {
+    for (uint32_t n = 0; n < 25; n++) {
         state->fake->registers[FERRY_BAR0_COUNTER_AT / 4 + 2 * n] = 100 + n;
         state->fake->registers[FERRY_BAR0_COUNTER_AT / 4 + 2 * n + 1] = n;
     }
     assert_int_equal(ferry_gpu_counters(state->gpu, &statistics), FERRY_OK);
     // The order of the contract's table.
-    const uint64_t fields[22] = {
+    const uint64_t fields[25] = {
         statistics.cycles,           statistics.engine_busy_cycles, statistics.engine_jobs,
         statistics.local_read_beats, statistics.local_write_beats,  statistics.host_read_beats,
         statistics.host_write_beats, statistics.stall_read_cycles,  statistics.stall_write_cycles,
@@ -203,8 +203,9 @@ static void every_counter_lands_in_its_field(void **context)
         statistics.tlps_sent,        statistics.link_receive_beats, statistics.link_send_beats,
         statistics.tlps_unsupported, statistics.tlps_malformed,     statistics.tlps_poisoned,
         statistics.tlps_unexpected,  statistics.firmware_packets,   statistics.firmware_busy_cycles,
-        statistics.window_refused};
-    for (uint64_t n = 0; n < 22; n++) {
+        statistics.window_refused,   statistics.table_walks,        statistics.table_reads,
+        statistics.table_forgets};
+    for (uint64_t n = 0; n < 25; n++) {
         assert_true(fields[n] == (n << 32 | (100 + n)));
     }
     assert_int_equal(statistics.unmapped_accesses, 9);
