@@ -193,7 +193,7 @@ module control_bench #(
     wire [2:0] ring_number, fetch_ring;
     wire [5:0] ring_offset, fetch_ring_word;
     wire [11:0] status;
-    wire [21:0] events;
+    wire [`FERRY_EVENTS_BITS-1:0] events;
     wire run, unused_settled, unused_wound, stopping, stop_reset, host_reset, fence_hold;
 
     // --- Sizes that the host can read ----------------------------------------------------------------------------------
