@@ -232,8 +232,8 @@ int ferry_gpu_wait_after(struct ferry_gpu *gpu, uint64_t events, uint64_t cycles
 {
     const bool patient = cycles == 0;
     cycles = patient ? FERRY_GPU_DEFAULT_TIMEOUT : cycles;
-    const uint64_t begin = ferry_gpu_cycles(gpu), end = begin + cycles;
-    uint64_t before = 0, words = 0;
+    const uint64_t begin = ferry_gpu_cycles(gpu);
+    uint64_t end = begin + cycles, before = 0, words = 0;
     bool looked = false;
     for (;;) {
         // Another thread's slice may have passed the end while it brought what this one waits for.
@@ -242,6 +242,12 @@ int ferry_gpu_wait_after(struct ferry_gpu *gpu, uint64_t events, uint64_t cycles
         }
         const uint64_t now = ferry_gpu_cycles(gpu);
         if (now >= end) {
+            // Other threads' slices may have taken all the time there was to look in: then it begins anew.
+            if (patient && !looked && words_moved(gpu, &before)) {
+                looked = true;
+                end = now + cycles;
+                continue;
+            }
             // One buffer may take longer by far: 16 MiB are as many words.
             bool moves = looked && words_moved(gpu, &words) && words != before;
             return moves ? FERRY_OK : FERRY_ERROR_TIMEOUT;

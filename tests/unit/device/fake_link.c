@@ -118,8 +118,9 @@ static int reset(struct ferry_link *link)
 
 static void advance(struct fake_link *fake, uint64_t cycles)
 {
-    fake->cycles += cycles;
-    if (fake->moving != 0)
+    fake->cycles += cycles + fake->leap;
+    fake->leap = 0;
+    if (fake->moving != 0 && (fake->still_from == 0 || fake->cycles < fake->still_from))
         ++*at(fake, FERRY_BAR0_COUNTER_AT + fake->moving);
     if ((*at(fake, FERRY_BAR0_CONTROL) & 1) && fake->cycles >= fake->started_at + fake->boot_cycles) {
         *at(fake, FERRY_BAR0_FIRMWARE_STATE) = fake->final_state;
@@ -192,8 +193,11 @@ static int read_block(struct ferry_link *link, enum ferry_bar bar, uint64_t offs
         memcpy(data, fake->window + offset, bytes);
         return FERRY_OK;
     }
-    if (offset == FERRY_BAR0_COUNTER_AT && fake->deaf_counters) {
-        return FERRY_ERROR_TIMEOUT;
+    if (offset == FERRY_BAR0_COUNTER_AT) {
+        fake->counter_reads++;
+        if (fake->cycles >= fake->deaf_from && fake->cycles < fake->deaf_until) {
+            return FERRY_ERROR_TIMEOUT;
+        }
     }
     memcpy(data, (const char *)fake->registers + offset, bytes);
     if (offset == FERRY_BAR0_FIRMWARE_RAM && fake->corrupt_firmware_ram) {

@@ -26,9 +26,12 @@ struct fake_link {
     uint64_t started_at;
     bool corrupt_firmware_ram; // Reads back one bit wrong.
     bool never_ends_reset;
-    uint64_t retire_cycles; // Cycles from doorbell to retirement of everything; 0 = never.
-    uint32_t moving;        // A counter that goes up with time; 0 = none (CYCLES is not among them).
-    bool deaf_counters;     // Reads of counters end in TIMEOUT.
+    uint64_t retire_cycles;         // Cycles from doorbell to retirement of everything; 0 = never.
+    uint32_t moving;                // A counter that goes up with time; 0 = none (CYCLES is not among them).
+    uint64_t still_from;            // The cycle from which on it does no more; 0 = it goes on.
+    uint64_t deaf_from, deaf_until; // Cycles between which reads of counters end in TIMEOUT.
+    uint32_t counter_reads;         // That came.
+    uint64_t leap;                  // So long other threads run the device beside the next slice.
     uint64_t doorbell_at[FERRY_BAR0_RING_COUNT];
     uint32_t retired[FERRY_BAR0_RING_COUNT];
     uint32_t error_status;      // Status that entries retire with.

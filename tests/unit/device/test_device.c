@@ -133,7 +133,41 @@ static void who_waits_is_patient_while_words_move(void **context)
     assert_int_equal(ferry_gpu_ring_submit(state->gpu, 0, &entry, NULL), FERRY_OK);
     assert_int_equal(ferry_gpu_wait_retired(state->gpu, 0, 1, 0), FERRY_OK);
     // What a counter that cannot be read says is nothing.
-    state->fake->deaf_counters = true;
+    state->fake->deaf_until = UINT64_MAX;
+    assert_int_equal(ferry_gpu_wait(state->gpu, 0), FERRY_ERROR_TIMEOUT);
+}
+
+// The words are looked at when a wait has lasted a while and when its time is up, and at no other moment.
+static void words_are_looked_at_twice(void **context)
+{
+    struct state *state = *context;
+    const struct ferry_gpu_entry entry = {0};
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 0, 4, 7), FERRY_OK);
+    // What is soon over asks for none.
+    state->fake->retire_cycles = FERRY_GPU_DEFAULT_TIMEOUT / 10;
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 0, &entry, NULL), FERRY_OK);
+    assert_int_equal(ferry_gpu_wait_retired(state->gpu, 0, 1, 0), FERRY_OK);
+    assert_int_equal(state->fake->counter_reads, 0);
+    // What has moved between counts, though it has ended before the time is up. A look is two reads.
+    state->fake->moving = FERRY_BAR0_COUNTER_HOST_READ_BEATS;
+    state->fake->still_from = ferry_gpu_cycles(state->gpu) + FERRY_GPU_DEFAULT_TIMEOUT / 2;
+    assert_int_equal(ferry_gpu_wait(state->gpu, 0), FERRY_OK);
+    assert_int_equal(state->fake->counter_reads, 4);
+    assert_int_equal(ferry_gpu_wait(state->gpu, 0), FERRY_ERROR_TIMEOUT);
+    // A first look that failed is made again, and is none at no words.
+    state->fake->deaf_until = ferry_gpu_cycles(state->gpu) + FERRY_GPU_DEFAULT_TIMEOUT / 2;
+    assert_int_equal(ferry_gpu_wait(state->gpu, 0), FERRY_ERROR_TIMEOUT);
+    state->fake->still_from = 0;
+    state->fake->deaf_until = ferry_gpu_cycles(state->gpu) + FERRY_GPU_DEFAULT_TIMEOUT / 2;
+    assert_int_equal(ferry_gpu_wait(state->gpu, 0), FERRY_OK);
+    // Who comes to look when time is up already, since others had the device, waits anew.
+    uint64_t before = ferry_gpu_cycles(state->gpu);
+    state->fake->leap = FERRY_GPU_DEFAULT_TIMEOUT;
+    assert_int_equal(ferry_gpu_wait(state->gpu, 0), FERRY_OK);
+    assert_true(ferry_gpu_cycles(state->gpu) - before < 3 * (uint64_t)FERRY_GPU_DEFAULT_TIMEOUT);
+    // Nor is a second one that fails another number.
+    state->fake->deaf_from = ferry_gpu_cycles(state->gpu) + FERRY_GPU_DEFAULT_TIMEOUT / 2;
+    state->fake->deaf_until = UINT64_MAX;
     assert_int_equal(ferry_gpu_wait(state->gpu, 0), FERRY_ERROR_TIMEOUT);
 }
 
@@ -299,6 +333,7 @@ int main(void)
         CASE(a_fault_shows_in_the_fence),
         CASE(waits_end_after_exactly_their_cycles),
         CASE(who_waits_is_patient_while_words_move),
+        CASE(words_are_looked_at_twice),
         CASE(a_halt_is_told_apart_from_a_timeout),
         CASE(interrupts_are_cleared_and_handed_on),
         CASE(an_unanswered_register_is_a_timeout),

@@ -111,8 +111,41 @@ static void every_call_may_come_from_any_thread(void **context)
     assert_true(closed);
 }
 
+static void *wait_for_long(void *context)
+{
+    struct shared *shared = context;
+    for (uint32_t n = 0; n < ROUNDS / 10; n++) {
+        shared->wrong += ferry_gpu_wait_after(shared->gpu, UINT64_MAX, 0) != FERRY_OK;
+    }
+    return NULL;
+}
+
+// Both look whether words move while the other runs the device.
+static void two_may_wait_for_what_takes_long(void **context)
+{
+    (void)context;
+    bool closed = false;
+    struct shared shared = {0};
+    struct fake_link *fake = fake_link_create(&closed);
+    pthread_t threads[2];
+    assert_int_equal(ferry_gpu_open(&fake->link, NULL, &shared.gpu), FERRY_OK);
+    fake->moving = FERRY_BAR0_COUNTER_LOCAL_READ_BEATS;
+    for (int n = 0; n < 2; n++) {
+        assert_int_equal(pthread_create(&threads[n], NULL, wait_for_long, &shared), 0);
+    }
+    for (int n = 0; n < 2; n++) {
+        assert_int_equal(pthread_join(threads[n], NULL), 0);
+    }
+    assert_int_equal(shared.wrong, 0);
+    ferry_gpu_close(shared.gpu);
+    assert_true(closed);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_call_may_come_from_any_thread)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_call_may_come_from_any_thread),
+        cmocka_unit_test(two_may_wait_for_what_takes_long),
+    };
     return cmocka_run_group_tests_name("device_threads", tests, NULL, NULL);
 }
