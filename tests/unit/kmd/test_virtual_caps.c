@@ -72,6 +72,9 @@ static void what_the_adapter_says_of_its_page_tables(void **state)
     assert_int_equal(ask(rig, DXGKQAITYPE_QUERYPAGINGBUFFERINFO, &which, sizeof which, &buffer, sizeof buffer),
                      STATUS_SUCCESS);
     assert_int_equal(buffer.PagingBufferSize, 4096);
+    which.PhysicalAdapterIndex = 1; // There is one.
+    assert_int_equal(ask(rig, DXGKQAITYPE_QUERYPAGINGBUFFERINFO, &which, sizeof which, &buffer, sizeof buffer),
+                     STATUS_INVALID_PARAMETER);
     assert_int_equal(ask(rig, DXGKQAITYPE_QUERYSEGMENTCOUNT, NULL, 0, &segments, sizeof segments), STATUS_SUCCESS);
     assert_int_equal(segments, 2);
 }
