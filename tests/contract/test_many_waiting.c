@@ -179,6 +179,114 @@ static void what_was_looked_for_in_vain_is_not_looked_for_again(void **state)
     world_close(world);
 }
 
+static D3DKMT_HANDLE aligned_one(struct world *world, unsigned pages)
+{
+    world->knobs->own_alignment_64k = true;
+    D3DKMT_HANDLE one = world_create(world, PAGES(pages), CPU);
+    world->knobs->own_alignment_64k = false;
+    return one;
+}
+
+static int last_attempt(struct world *world, const D3DKMT_HANDLE *list, UINT count)
+{
+    D3DDDI_MAKERESIDENT make = {.hPagingQueue = world->queue, .NumAllocations = count, .AllocationList = list};
+    make.Flags.CantTrimFurther = 1;
+    return ferry_vidmm_make_resident(world->manager, &make);
+}
+
+// In place and on nobody's list; later ones have been used later.
+static D3DKMT_HANDLE idle(struct world *world, D3DKMT_HANDLE one)
+{
+    assert_true(last_attempt(world, &one, 1) >= 0);
+    assert_int_equal(world_evict(world, one), FERRY_OK);
+    return one;
+}
+
+static bool is_in(struct world *world, D3DKMT_HANDLE allocation)
+{
+    return world_place(world, allocation).segment != 0;
+}
+
+static unsigned how_many_are_in(struct world *world, const D3DKMT_HANDLE *list, unsigned count)
+{
+    unsigned in = 0;
+    for (unsigned i = 0; i < count; i++)
+        in += is_in(world, list[i]);
+    return in;
+}
+
+// All of it in eights: the neighbour's are as many as his budget, and what he used last would go first. Four of his are
+// aligned, and cannot be pushed to where our own one is: so what is aligned is looked for in vain until he gives. What
+// needs no such place takes our own all the same.
+static void what_is_easier_to_place_is_looked_for(void **state)
+{
+    D3DKMT_HANDLE aligned[4], others[3], wanted[2];
+    struct world *world = program_world();
+    struct program neighbour = program_begin(world, 7, 0), own = program_begin(world, 1, 0);
+    (void)state;
+    program_become(world, &neighbour);
+    for (unsigned i = 0; i < 4; i++)
+        aligned[i] = idle(world, aligned_one(world, 8));
+    program_become(world, &own);
+    D3DKMT_HANDLE ours = idle(world, world_create(world, PAGES(8), CPU));
+    program_become(world, &neighbour);
+    for (unsigned i = 0; i < 3; i++)
+        others[i] = idle(world, world_create(world, PAGES(8), CPU));
+    program_become(world, &own);
+    wanted[0] = aligned_one(world, 8);
+    wanted[1] = world_create(world, PAGES(8), CPU);
+    assert_int_equal(last_attempt(world, wanted, 2), FERRY_PENDING);
+    assert_int_equal(how_many_are_in(world, aligned, 4), 3);
+    assert_int_equal(how_many_are_in(world, others, 3), 3);
+    assert_false(is_in(world, ours));
+    world_close(world);
+}
+
+// Room that is not there in video memory may be there in the aperture.
+static void what_goes_elsewhere_is_looked_for(void **state)
+{
+    D3DKMT_HANDLE theirs[8], wanted[2];
+    struct world *world = program_world();
+    struct program neighbour = program_begin(world, 63, 0), own = program_begin(world, 1, 0);
+    (void)state;
+    program_become(world, &own);
+    D3DKMT_HANDLE ours = idle(world, world_create_in_aperture(world, PAGES(7), CPU));
+    idle(world, world_create(world, PAGES(1), CPU));
+    program_become(world, &neighbour);
+    for (unsigned i = 0; i < 9; i++)
+        idle(world, world_create(world, PAGES(7), CPU));
+    for (unsigned i = 0; i < 8; i++)
+        theirs[i] = idle(world, world_create_in_aperture(world, PAGES(7), CPU));
+    program_become(world, &own);
+    wanted[0] = world_create(world, PAGES(7), CPU);
+    wanted[1] = world_create_in_aperture(world, PAGES(7), CPU);
+    assert_int_equal(last_attempt(world, wanted, 2), FERRY_PENDING);
+    assert_int_equal(how_many_are_in(world, theirs, 8), 8);
+    assert_false(is_in(world, ours));
+    world_close(world);
+}
+
+// What the first leaves of the neighbour's place is room together with our own, which alone was not enough.
+static void where_more_is_free_it_is_looked_for_again(void **state)
+{
+    D3DKMT_HANDLE theirs[5], wanted[2];
+    struct world *world = program_world();
+    struct program neighbour = program_begin(world, 15, 0), own = program_begin(world, 1, 0);
+    (void)state;
+    program_become(world, &own);
+    D3DKMT_HANDLE ours = idle(world, world_create(world, PAGES(4), CPU));
+    program_become(world, &neighbour);
+    for (unsigned i = 0; i < 5; i++)
+        theirs[i] = idle(world, world_create(world, PAGES(12), CPU));
+    program_become(world, &own);
+    for (unsigned i = 0; i < 2; i++)
+        wanted[i] = world_create(world, PAGES(8), CPU);
+    assert_int_equal(last_attempt(world, wanted, 2), FERRY_PENDING);
+    assert_int_equal(how_many_are_in(world, theirs, 5), 4);
+    assert_false(is_in(world, ours));
+    world_close(world);
+}
+
 // Eight neighbours that have no job in line, and all of video memory. Six have to go away, and before they have no plan
 // for what is wanted can be.
 static void a_turn_is_not_planned_before_there_can_be_room(void **state)
@@ -215,6 +323,9 @@ int main(void)
         cmocka_unit_test(what_one_program_has_waiting_costs_its_neighbours_nothing),
         cmocka_unit_test(what_one_program_has_waiting_costs_its_neighbours_paging_nothing),
         cmocka_unit_test(what_was_looked_for_in_vain_is_not_looked_for_again),
+        cmocka_unit_test(what_is_easier_to_place_is_looked_for),
+        cmocka_unit_test(what_goes_elsewhere_is_looked_for),
+        cmocka_unit_test(where_more_is_free_it_is_looked_for_again),
         cmocka_unit_test(a_turn_is_not_planned_before_there_can_be_room),
     };
     return WORLD_RUN(tests);

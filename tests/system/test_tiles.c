@@ -270,7 +270,7 @@ static void R43_what_does_not_fit_the_tiles_is_refused(void **state)
         case 0: a.Transfer.Flags.Swizzle = 1; break; // both ways at once
         case 1: a.Transfer.hAllocation = linear; break;
         case 2: a.Transfer.Source.SegmentAddress.QuadPart += 64; break; // no tile begins there
-        case 3: a.Transfer.TransferOffset = 100; break;
+        case 3: a.Transfer.TransferOffset = 100, a.Transfer.TransferSize -= PAGE_SIZE; break;
         case 4: a.Transfer.TransferSize -= 1; break;
         case 5: a.Transfer.TransferSize += PAGE_SIZE; break;
         case 6: a.Transfer.MdlOffset = 1; break;
