@@ -287,34 +287,43 @@ static void where_more_is_free_it_is_looked_for_again(void **state)
     world_close(world);
 }
 
-// Eight neighbours that have no job in line, and all of video memory. Six have to go away, and before they have no plan
-// for what is wanted can be.
-static void a_turn_is_not_planned_before_there_can_be_room(void **state)
+// Neighbours that have no job in line, and all of a segment. As many as it takes have to go away, and before they have
+// no plan for what is wanted can be.
+static void in_turn(unsigned neighbours, unsigned each, unsigned count, bool in_aperture)
 {
-    enum { NEIGHBOURS = 8, EACH = 8, WANTED = 48 };
+    D3DKMT_HANDLE (*create)
+    (struct world * world, uint64_t bytes, UINT flags) = in_aperture ? world_create_in_aperture : world_create;
+    D3DKMT_HANDLE wanted[64];
     struct world *world = program_world();
     struct program program = {0};
-    D3DKMT_HANDLE wanted[WANTED];
-    (void)state;
-    for (unsigned i = 0; i < NEIGHBOURS; i++) {
+    for (unsigned i = 0; i < neighbours; i++) {
         program = program_begin(world, 1, 0);
         program_become(world, &program);
-        for (unsigned k = 0; k < EACH; k++)
-            assert_true(list_it(world, &program, world_create(world, PAGES(1), CPU), true) >= 0);
+        for (unsigned k = 0; k < each; k++)
+            assert_true(list_it(world, &program, create(world, PAGES(1), CPU), true) >= 0);
     }
     program = program_begin(world, 1, 0);
     program_become(world, &program);
-    for (unsigned i = 0; i < WANTED; i++) {
-        wanted[i] = world_create(world, PAGES(1), CPU);
+    for (unsigned i = 0; i < count; i++) {
+        wanted[i] = create(world, PAGES(1), CPU);
         assert_int_equal(list_it(world, &program, wanted[i], true), FERRY_OK);
     }
     looks = 0;
-    world_wait(world, world_gpu_fill(world, wanted[0], 0, 64, 1));
-    for (unsigned i = 0; i < WANTED; i++)
-        assert_int_not_equal(world_place(world, wanted[i]).segment, 0);
-    assert_int_equal(world_statistics(world).evictions, WANTED);
-    assert_in_range(looks, WANTED, WANTED + 8);
+    world_wait(world, world_gpu_name(world, world->context, wanted[0], false));
+    assert_int_equal(how_many_are_in(world, wanted, count), count);
+    assert_int_equal(world_statistics(world).evictions, count);
+    assert_in_range(looks, count, count + 8);
     world_close(world);
+}
+
+static void a_turn_is_not_planned_before_there_can_be_room(void **state)
+{
+    (void)state;
+    in_turn(8, 8, 48, false);
+    in_turn(7, 9, 45, true);
+    // There is just as much, for the scratch page is one of the aperture's.
+    in_turn(8, 8, 64, false);
+    in_turn(7, 9, 63, true);
 }
 
 int main(void)
