@@ -114,6 +114,7 @@ static void behind_a_limit_they_take_nothing_of_it(void **state)
 static struct answer {
     const DRIVER_INITIALIZATION_DATA *real;
     UINT segment, level, paging_segment; // of `level` and of the paging process's; the others' are as they were
+    int more_bits, more_bytes;           // of `level`
 } answer;
 
 static NTSTATUS other_places(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *argument)
@@ -124,6 +125,8 @@ static NTSTATUS other_places(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *arg
         DXGK_PAGE_TABLE_LEVEL_DESC *level = argument->pOutputData;
         if (answer.level == 4 || answer.level == which->LevelIndex)
             level->PageTableSegmentId = answer.segment;
+        level->PageTableIndexBitCount += answer.level == which->LevelIndex ? (UINT)answer.more_bits : 0;
+        level->PageTableSizeInBytes += answer.level == which->LevelIndex ? (UINT)answer.more_bytes : 0;
         level->PagingProcessPageTableSegmentId = answer.paging_segment;
     }
     return status;
@@ -138,7 +141,10 @@ static int start_with(UINT level, UINT segment, UINT paging_segment, long host_p
                                           .miniport = &table,
                                           .miniport_device_context = machine_adapter(machine),
                                           .platform = machine_platform(machine)};
-    answer = (struct answer){ferry_test_miniport(), segment, level, paging_segment};
+    answer.real = ferry_test_miniport();
+    answer.segment = segment;
+    answer.level = level;
+    answer.paging_segment = paging_segment;
     table.DxgkDdiQueryAdapterInfo = other_places;
     machine_knobs(machine)->host_pages = host_pages;
     int result = ferry_vidmm_start(&options, manager);
@@ -162,6 +168,45 @@ static void only_what_can_be_done_is_begun(void **state)
     assert_int_equal(start_with(4, local, 0, -1, &manager), FERRY_ERROR_UNSUPPORTED);
     assert_int_equal(start_with(4, aperture, aperture, -1, &manager), FERRY_ERROR_UNSUPPORTED);
     assert_int_equal(start_with(4, 9, 9, -1, &manager), FERRY_ERROR_UNSUPPORTED);
+    // Tables of other sizes.
+    for (UINT level = 0; level < 4; level++)
+        for (int less = 0; less < 2; less++) {
+            answer.more_bits = less ? -1 : 1;
+            assert_int_equal(start_with(level, local, local, -1, &manager), FERRY_ERROR_UNSUPPORTED);
+            answer.more_bits = 0;
+            answer.more_bytes = less ? -8 : 8;
+            assert_int_equal(start_with(level, local, local, -1, &manager), FERRY_ERROR_UNSUPPORTED);
+            answer.more_bytes = 0;
+        }
+}
+
+// As many as were asked for, if that leaves anything of video memory; half a page is none, and 1 TiB is the most.
+static void no_more_than_there_can_be_are_asked_for(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t bytes;
+        int result;
+    } cases[] = {{PAGES(40), FERRY_OK},
+                 {PAGES(64), FERRY_ERROR_NO_VIDEO_MEMORY},
+                 {UINT64_C(1) << 40, FERRY_ERROR_NO_VIDEO_MEMORY},
+                 {(UINT64_C(1) << 40) + PAGE_SIZE, FERRY_ERROR_ARGUMENT},
+                 {PAGE_SIZE / 2, FERRY_ERROR_ARGUMENT},
+                 {PAGES(9) + 8, FERRY_ERROR_ARGUMENT}};
+    const struct world_options world = tables_in(false);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct machine *machine = machine_open(&world.machine);
+        struct ferry_vidmm *manager = NULL;
+        struct ferry_vidmm_options options = {.size = sizeof(options),
+                                              .miniport = ferry_test_miniport(),
+                                              .miniport_device_context = machine_adapter(machine),
+                                              .platform = machine_platform(machine),
+                                              .table_bytes = cases[i].bytes};
+        assert_int_equal(ferry_vidmm_start(&options, &manager), cases[i].result);
+        if (manager)
+            ferry_vidmm_stop(manager);
+        machine_close(machine);
+    }
 }
 
 // However few host pages there are, it begins or says why not, and keeps none.
@@ -310,6 +355,7 @@ int main(void)
         cmocka_unit_test(in_system_memory_there_are_as_many_as_in_the_largest_segment),
         cmocka_unit_test(behind_a_limit_they_take_nothing_of_it),
         cmocka_unit_test(only_what_can_be_done_is_begun),
+        cmocka_unit_test(no_more_than_there_can_be_are_asked_for),
         cmocka_unit_test(without_host_pages_it_does_not_begin),
         cmocka_unit_test(what_a_program_gives_up_is_not_anothers_before),
         cmocka_unit_test(a_greedy_program_leaves_others_a_first_mapping),
