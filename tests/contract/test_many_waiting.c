@@ -291,7 +291,7 @@ static void where_more_is_free_it_is_looked_for_again(void **state)
 // no plan for what is wanted can be.
 static void in_turn(unsigned neighbours, unsigned each, unsigned count, bool in_aperture)
 {
-    D3DKMT_HANDLE (*create)
+    D3DKMT_HANDLE(*create)
     (struct world * world, uint64_t bytes, UINT flags) = in_aperture ? world_create_in_aperture : world_create;
     D3DKMT_HANDLE wanted[64];
     struct world *world = program_world();

@@ -51,6 +51,22 @@ static void R214_no_count_begins_anew(void **state)
     world_close(world);
 }
 
+// What is taken off at once leaves for a budget that was lowered meanwhile, as what is taken off one by one does.
+static void what_was_taken_off_leaves_for_the_budget(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE a = world_create(world, PAGES(40), CPU);
+    world_require(world, a);
+    world_require(world, a);
+    assert_int_equal(ferry_vidmm_set_budget(world->manager, PAGES(20)), FERRY_OK);
+    assert_int_equal(ferry_vidmm_take_off(world->manager, world->device, a, 1), FERRY_OK);
+    assert_int_equal(world_place(world, a).segment, machine_local_segment);
+    assert_int_equal(ferry_vidmm_take_off(world->manager, world->device, a, 1), FERRY_OK);
+    assert_int_equal(world_place(world, a).segment, 0);
+    world_close(world);
+}
+
 // Whoever trims in vain gets his counts back, wherever the allocation is meanwhile.
 static void what_was_taken_off_a_count_is_put_back(void **state)
 {
@@ -69,12 +85,19 @@ static void what_was_taken_off_a_count_is_put_back(void **state)
     assert_int_equal(ferry_vidmm_take_off(world->manager, world->device, a, 2), FERRY_OK);
     assert_int_equal(world_place(world, a).residency_count, 0);
     assert_int_equal(world_statistics(world).required_bytes, 0);
+    assert_int_equal(ferry_vidmm_take_off(world->manager, world->device, a, 0), FERRY_OK);
+    assert_int_equal(ferry_vidmm_put_back(world->manager, world->device, a, 0), FERRY_OK);
+    assert_int_equal(world_place(world, a).residency_count, 0);
+    assert_int_equal(world_statistics(world).required_bytes, 0);
     // The CPU has its content, so it cannot become resident; its counts are no content.
     assert_int_equal(world_resident(world, &a, 1), FERRY_ERROR_LOCKED);
     assert_int_equal(ferry_vidmm_put_back(world->manager, world->device, a, 2), FERRY_OK);
     assert_int_equal(world_place(world, a).residency_count, 2);
     assert_int_equal(world_statistics(world).required_bytes, PAGES(2));
     assert_int_equal(ferry_vidmm_put_back(world->manager, world->device, a, UINT32_MAX - 1), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_vidmm_put_back(world->manager, world->device, a, UINT32_MAX - 2), FERRY_OK);
+    assert_int_equal(world_place(world, a).residency_count, UINT32_MAX);
+    assert_int_equal(ferry_vidmm_take_off(world->manager, world->device, a, UINT32_MAX - 2), FERRY_OK);
     assert_int_equal(ferry_vidmm_put_back(world->manager, world->device, a, 0), FERRY_OK);
     assert_int_equal(ferry_vidmm_put_back(world->manager, a, a, 1), FERRY_ERROR_HANDLE);
     assert_int_equal(ferry_vidmm_put_back(world->manager, world->device, world->device, 1), FERRY_ERROR_HANDLE);
@@ -421,6 +444,7 @@ int main(void)
         cmocka_unit_test(R213_R214_R215_make_resident_counts_each_time),
         cmocka_unit_test(R214_no_count_begins_anew),
         cmocka_unit_test(what_was_taken_off_a_count_is_put_back),
+        cmocka_unit_test(what_was_taken_off_leaves_for_the_budget),
         cmocka_unit_test(R213_R221_a_list_without_room_moves_nothing),
         cmocka_unit_test(R216_ok_means_usable_at_once),
         cmocka_unit_test(R217_R218_pending_hands_out_a_fence_value),

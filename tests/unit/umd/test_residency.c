@@ -16,13 +16,14 @@ static unsigned counts[ALLOCATIONS], attempts,
     fails_at, // the so-manieth attempt fails for want of host memory; 0 = none
     there_at; // from this one on all content is in place already
 static uint64_t room;
-static D3DKMT_HANDLE going; // Another call is destroying this one; 0 = none.
+// Another call is destroying this one, as soon as it is trimmed, or has begun to before; 0 = none.
+static D3DKMT_HANDLE going, gone;
 
 static uint64_t required(void)
 {
     uint64_t pages = 0;
     for (unsigned i = 0; i < ALLOCATIONS; i++)
-        pages += counts[i] ? all[i]->bytes / PAGE : 0;
+        pages += counts[i] ? (all[i]->bytes + PAGE - 1) / PAGE : 0;
     return pages;
 }
 
@@ -62,6 +63,8 @@ int ferry_vidmm_take_off(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, D3DK
     (void)manager;
     assert_int_equal(handle, device.vidmm);
     assert_true(count > 0 && count <= counts[allocation - FIRST]);
+    if (allocation == gone)
+        return FERRY_ERROR_HANDLE;
     counts[allocation - FIRST] -= count;
     return FERRY_OK;
 }
@@ -91,7 +94,7 @@ static int setup(void **state)
     memset(counts, 0, sizeof counts);
     attempts = fails_at = 0;
     there_at = UINT32_MAX;
-    going = 0;
+    going = gone = 0;
     room = ROOM;
     device = (struct umd_device){.adapter = &adapter, .vidmm = 9};
     device.handle = umd_handle_make(UMD_DEVICE, &device, &adapter);
@@ -240,6 +243,30 @@ static void what_goes_while_it_is_trimmed_stays_off(void **state)
     expect(0, 0, 0, 1);
 }
 
+// What goes already is nothing that was trimmed: with nothing else there the attempt is the last.
+static void what_goes_already_is_nothing_to_trim(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(A), FERRY_PENDING);
+    gone = all[A]->vidmm;
+    all[D]->bytes = (ROOM - 3) * PAGE;
+    assert_int_equal(ask(D), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_int_equal(attempts, 3);
+    expect(1, 0, 0, 0);
+}
+
+// Part of a page takes a whole one.
+static void whole_pages_are_trimmed(void **state)
+{
+    (void)state;
+    for (unsigned i = A; i <= C; i++) {
+        all[i]->bytes = 4 * PAGE - (i == A ? PAGE / 2 : 0);
+        assert_int_equal(ask(i), FERRY_PENDING);
+    }
+    assert_int_equal(ask(D), FERRY_PENDING);
+    expect(0, 1, 1, 1);
+}
+
 // Too large for all of it: what was trimmed for that stays off, and is said.
 static void what_was_trimmed_for_want_of_room_stays_off(void **state)
 {
@@ -309,6 +336,8 @@ int main(void)
         CASE(what_was_trimmed_in_vain_is_put_back),
         CASE(what_was_trimmed_in_vain_has_its_place_again),
         CASE(what_goes_while_it_is_trimmed_stays_off),
+        CASE(what_goes_already_is_nothing_to_trim),
+        CASE(whole_pages_are_trimmed),
         CASE(what_was_trimmed_for_want_of_room_stays_off),
         CASE(batches_of_before_are_undone),
         CASE(what_found_room_once_is_not_asked_for_again),
