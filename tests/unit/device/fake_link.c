@@ -277,7 +277,11 @@ static uint64_t cycles(struct ferry_link *link)
 
 static void counts(struct ferry_link *link, struct ferry_link_counts *counts)
 {
-    *counts = (struct ferry_link_counts){.unmapped_accesses = 9, .mapped_pages = ferry_dma_map_pages(of(link)->map)};
+    *counts = (struct ferry_link_counts){.unmapped_accesses = 9,
+                                         .mapped_pages = ferry_dma_map_pages(of(link)->map),
+                                         .noise_bytes = 10,
+                                         .broken_frames = 11,
+                                         .frames_again = 12};
 }
 
 static void close_link(struct ferry_link *link)

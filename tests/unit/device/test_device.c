@@ -243,6 +243,9 @@ static void every_counter_lands_in_its_field(void **context)
         assert_true(fields[n] == (n << 32 | (100 + n)));
     }
     assert_int_equal(statistics.unmapped_accesses, 9);
+    assert_int_equal(statistics.noise_bytes, 10);
+    assert_int_equal(statistics.broken_frames, 11);
+    assert_int_equal(statistics.frames_again, 12);
     assert_int_equal(statistics.evictions, 4);
     statistics.size = 8;
     assert_int_equal(ferry_gpu_counters(state->gpu, &statistics), FERRY_ERROR_ARGUMENT);

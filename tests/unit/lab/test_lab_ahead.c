@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs that other threads play ahead of a search: what it asks for and finds is what it does alone.
+#include <pthread.h>
+#include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "lab/advice.h"
 #include "lab/ahead.h"
@@ -33,9 +36,11 @@ static void load_some(void)
     load(text);
 }
 
-// Each run that a search says it begins.
+// Each run that a search says it begins; and how far its own are.
 struct log {
     uint64_t sum, runs;
+    pthread_t searcher;
+    atomic_uint told, told_by_others;
 };
 
 static void note(void *context, const char *what, uint64_t run, uint64_t bytes)
@@ -45,15 +50,25 @@ static void note(void *context, const char *what, uint64_t run, uint64_t bytes)
     log->runs++;
 }
 
+static void go_on(void *context, double share)
+{
+    struct log *log = context;
+    (void)share;
+    log->told++;
+    log->told_by_others += !pthread_equal(pthread_self(), log->searcher);
+}
+
 static void advise(unsigned others, uint64_t bytes, struct ferry_lab_advice *advice, struct log *log)
 {
     struct ferry_lab_outcome outcome;
-    *log = (struct log){0};
+    *log = (struct log){.searcher = pthread_self()};
     ferry_lab_run(&bench, NULL, bytes, &outcome);
     assert_int_equal(outcome.result, FERRY_LAB_OK);
     bench.others = others;
-    bench.manner = (struct ferry_lab_manner){.begins = note, .context = log};
+    bench.manner = (struct ferry_lab_manner){.begins = note, .progress = go_on, .context = log};
     assert_true(ferry_lab_advise(&bench, bytes, &outcome, advice));
+    assert_true(log->told > 0 || others > 0);
+    assert_int_equal(log->told_by_others, 0);
     bench.others = 0;
     bench.manner = (struct ferry_lab_manner){0};
     ferry_lab_outcome_release(&outcome);
@@ -141,6 +156,14 @@ static void what_is_wished_is_played(void **state)
         ferry_lab_ahead_wish(ahead, wishes, 2);
     while (!ferry_lab_ahead_take(ahead, &wishes[1], &outcome));
     expect_as_alone(&wishes[1], &outcome);
+    // Until something is paged it comes to something else.
+    struct ferry_lab_wish whole = wishes[1];
+    whole.until_paging = !whole.until_paging;
+    for (unsigned i = 0; i < 5; i++) {
+        ferry_lab_ahead_wish(ahead, wishes, 2);
+        give_them_time();
+        assert_false(ferry_lab_ahead_take(ahead, &whole, &outcome));
+    }
     // What is not wished any more does not come, whoever has begun it.
     ferry_lab_ahead_wish(ahead, wishes, WISHES);
     give_them_time();
@@ -149,6 +172,42 @@ static void what_is_wished_is_played(void **state)
         assert_false(ferry_lab_ahead_take(ahead, &wishes[i], &outcome));
     ferry_lab_ahead_wish(ahead, wishes, WISHES);
     ferry_lab_ahead_end(ahead);
+    bench.others = 0;
+    unload();
+}
+
+static atomic_uint signals;
+
+static void on_signal(int number)
+{
+    (void)number;
+    signals++;
+}
+
+// Who asks has the signals that he had, and no other thread takes one.
+static void signals_are_the_first_threads(void **state)
+{
+    struct sigaction action = {.sa_handler = on_signal}, old;
+    sigset_t one, before, after;
+    (void)state;
+    load_some();
+    bench.others = 2;
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR1);
+    assert_int_equal(sigaction(SIGUSR1, &action, &old), 0);
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &before), 0);
+    struct ferry_lab_ahead *ahead = ferry_lab_ahead_begin(&bench);
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, &one, &after), 0);
+    for (int number = 1; number < 32; number++)
+        assert_int_equal(sigismember(&before, number), sigismember(&after, number));
+    assert_int_equal(kill(getpid(), SIGUSR1), 0);
+    give_them_time();
+    assert_int_equal(signals, 0);
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+    give_them_time();
+    assert_int_equal(signals, 1);
+    ferry_lab_ahead_end(ahead);
+    assert_int_equal(sigaction(SIGUSR1, &old, NULL), 0);
     bench.others = 0;
     unload();
 }
@@ -195,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_search_asks_for_and_finds_what_it_does_alone),
         cmocka_unit_test(what_is_wished_is_played),
+        cmocka_unit_test(signals_are_the_first_threads),
         cmocka_unit_test(who_is_alone_has_nobody_to_wish_from),
         cmocka_unit_test(what_nobody_wants_is_cut_off_at_a_job),
     };

@@ -199,12 +199,34 @@ static void a_program_that_does_not_come_keeps_no_handle(void **state)
     assert_int_equal(ferry_process_destroy(process), FERRY_OK);
 }
 
+// Others run out of what is reserved, and are not told to end a program.
+static void only_model_2_runs_out_of_address_spaces(void **state)
+{
+    enum { PROGRAMS = FERRY_KMD_PROGRAM_SPACES - 1 };
+    struct ferry_process *more[PROGRAMS], *other = NULL;
+
+    (void)state;
+    for (unsigned i = 1; i < PROGRAMS; i++)
+        assert_int_equal(ferry_process_create(adapter.handle, NULL, &more[i]), FERRY_OK);
+    creation = FERRY_ERROR_NO_VIDEO_MEMORY;
+    for (unsigned model = 2; model > 0; model--) {
+        adapter.model = model;
+        assert_int_equal(ferry_process_create(adapter.handle, NULL, &other), FERRY_ERROR_NO_VIDEO_MEMORY);
+        assert_int_equal(ferry_problem()[0] != 0, model == 2);
+    }
+    adapter.model = 0;
+    for (unsigned i = 1; i < PROGRAMS; i++)
+        umd_process_end(adapter.processes);
+    umd_process_end(adapter.processes);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {CASE(who_ends_a_program_waits_without_the_lock),
                                        CASE(a_program_is_told_of_its_budget_as_long_as_it_lives),
                                        CASE(a_program_that_goes_with_its_adapter_meanwhile_is_gone),
-                                       CASE(a_program_that_does_not_come_keeps_no_handle)};
+                                       CASE(a_program_that_does_not_come_keeps_no_handle),
+                                       CASE(only_model_2_runs_out_of_address_spaces)};
     return cmocka_run_group_tests_name("umd_process", tests, NULL, NULL);
 }
