@@ -45,28 +45,56 @@ uint64_t ferry_vm_reserved(const struct ferry_vm_process *process, unsigned grou
     return group != FERRY_VM_LOCAL ? 0 : process->reservation < budget ? process->reservation : budget;
 }
 
-// What a device can never have of this kind: what other programs have reserved, and what anybody else has pinned.
-static uint64_t kept_from(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device, unsigned group)
+// What nobody else can ever have of this kind: what the program has reserved, or what it has pinned.
+static uint64_t kept_by(const struct ferry_vm_process *process, unsigned group)
 {
-    uint64_t bytes = device->process->pinned[group] - device->pinned[group];
-    for (struct ferry_vm_list *link = policy->processes.next; link != &policy->processes; link = link->next) {
-        const struct ferry_vm_process *process = process_at(link);
-        uint64_t reserved = ferry_vm_reserved(process, group), pinned = process->pinned[group];
-        if (process != device->process)
-            bytes += reserved > pinned ? reserved : pinned;
+    uint64_t reserved = ferry_vm_reserved(process, group), pinned = process->pinned[group];
+    return reserved > pinned ? reserved : pinned;
+}
+
+// By all programs.
+static void sum_up_kept(const struct ferry_vm_policy *policy, uint64_t kept[FERRY_VM_GROUPS])
+{
+    for (unsigned group = 0; group < FERRY_VM_GROUPS; group++) {
+        kept[group] = 0;
+        for (struct ferry_vm_list *link = policy->processes.next; link != &policy->processes; link = link->next)
+            kept[group] += kept_by(process_at(link), group);
+    }
+}
+
+// Besides what other programs keep, the device cannot have what others of its own program have pinned.
+static uint64_t beyond(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device,
+                       const uint64_t kept[FERRY_VM_GROUPS])
+{
+    const struct ferry_vm_process *process = device->process;
+    uint64_t bytes = 0;
+    for (unsigned group = 0; group < FERRY_VM_GROUPS; group++) {
+        uint64_t limit = ferry_vm_limit(policy, group);
+        uint64_t others = kept[group] - kept_by(process, group) + process->pinned[group] - device->pinned[group];
+        uint64_t most = limit > others ? limit - others : 0;
+        bytes += device->required[group] > most ? device->required[group] - most : 0;
     }
     return bytes;
 }
 
 uint64_t ferry_vm_beyond_all(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
 {
-    uint64_t beyond = 0;
-    for (unsigned group = 0; group < FERRY_VM_GROUPS; group++) {
-        uint64_t limit = ferry_vm_limit(policy, group), kept = kept_from(policy, device, group);
-        uint64_t most = limit > kept ? limit - kept : 0;
-        beyond += device->required[group] > most ? device->required[group] - most : 0;
+    uint64_t kept[FERRY_VM_GROUPS];
+    sum_up_kept(policy, kept);
+    return beyond(policy, device, kept);
+}
+
+// Summed up once for all devices: there may be thousands of both.
+uint64_t ferry_vm_beyond_others(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
+{
+    uint64_t kept[FERRY_VM_GROUPS], most = 0;
+    sum_up_kept(policy, kept);
+    for (struct ferry_vm_list *link = policy->devices->next; link != policy->devices; link = link->next) {
+        const struct ferry_vm_device *other = FERRY_VM_CONTAINER(link, struct ferry_vm_device, link);
+        uint64_t bytes = other != device ? beyond(policy, other, kept) : 0;
+        most = bytes > most ? bytes : most;
     }
-    return beyond;
+    return most;
 }
 
 // ---- Dividing ----

@@ -123,6 +123,9 @@ uint64_t ferry_vm_reserved(const struct ferry_vm_process *process, unsigned grou
 /// How many bytes the device's list is larger than all that it can have, were it alone but for what others have
 /// reserved or pinned.
 uint64_t ferry_vm_beyond_all(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device);
+/// The same of the other device that lacks most. What is pinned takes no turns, so it has to leave room for every list
+/// that there is.
+uint64_t ferry_vm_beyond_others(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device);
 
 // ---- turns.c ----
 /// Everything on the device's list that can be in place is, or will be when the paging that is queued for it has run;

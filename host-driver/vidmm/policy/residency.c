@@ -51,18 +51,6 @@ static uint64_t listed(const struct ferry_vm_device *device)
     return device->required[FERRY_VM_LOCAL] + device->required[FERRY_VM_NON_LOCAL];
 }
 
-// What is pinned takes no turns, so it has to leave room for every list that there is.
-static uint64_t beyond_others(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
-{
-    uint64_t beyond = 0;
-    for (struct ferry_vm_list *link = policy->devices->next; link != policy->devices; link = link->next) {
-        const struct ferry_vm_device *other = FERRY_VM_CONTAINER(link, struct ferry_vm_device, link);
-        uint64_t bytes = other != device ? ferry_vm_beyond_all(policy, other) : 0;
-        beyond = bytes > beyond ? bytes : beyond;
-    }
-    return beyond;
-}
-
 static int place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocation **list, UINT count, bool nothing_new,
                      uint64_t *to_trim)
 {
@@ -110,7 +98,7 @@ int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue
     if (to_trim != 0 && arguments->Flags.CantTrimFurther)
         to_trim = ferry_vm_beyond_all(policy, device);
     if (to_trim == 0 && pins)
-        to_trim = beyond_others(policy, device);
+        to_trim = ferry_vm_beyond_others(policy, device);
     result = to_trim ? FERRY_ERROR_NO_VIDEO_MEMORY
                      : place_all(policy, list, count, listed(device) == listed_before, &to_trim);
 
