@@ -33,7 +33,8 @@ const char *kmd_device_leaves_out(const char *test)
 
 unsigned machine_rounds(unsigned many, unsigned few)
 {
-    return getenv("FERRY_LONG") ? many : few;
+    (void)many; // nor in the long form, which has more seeds instead
+    return few;
 }
 
 int kmd_device_open(struct machine *machine, const struct ferry_link_config *config)

@@ -266,7 +266,8 @@ static void a_reset_between_any_two_steps_costs_no_content(void **state)
     unsigned resets = 0;
     for (unsigned kind = 0; kind < machine_rounds(4, 1); kind++) {
         uint32_t bytes = kind % 2 ? 512 : 0;
-        for (unsigned turns = 0, quiet = 0; quiet < 3 && turns < 200; turns += machine_rounds(1, 7)) {
+        for (unsigned turns = 0, quiet = 0; quiet < machine_rounds(3, 1) && turns < 200;
+             turns += machine_rounds(1, 14)) {
             bool busy = reset_after(turns, bytes, kind >= 2, kind == 3);
             quiet = busy ? 0 : quiet + 1;
             resets += busy;
@@ -317,10 +318,10 @@ static void a_fault_between_any_two_steps_is_seen_and_costs_no_other(void **stat
     (void)state;
     unsigned faulted = 0;
     for (unsigned kind = 0; kind < machine_rounds(4, 1); kind++)
-        for (unsigned turns = 0; turns < 40; turns += machine_rounds(1, 8))
+        for (unsigned turns = 0; turns < 40; turns += machine_rounds(1, 16))
             faulted += fault_after(turns, kind % 2 ? 400 : 0, 1 + kind / 2);
     print_message("%u runs in which a buffer faulted\n", faulted);
-    assert_true(faulted > machine_rounds(40, 1));
+    assert_true(faulted > machine_rounds(40, 0));
 }
 
 // A program that maps as much as there are tables for, and has nothing in memory, leaves those of the window alone.
