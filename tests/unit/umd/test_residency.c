@@ -33,6 +33,8 @@ int ferry_vidmm_make_resident(struct ferry_vidmm *manager, D3DDDI_MAKERESIDENT *
     uint64_t before = required();
     if (++attempts == fails_at)
         return FERRY_ERROR_NO_HOST_MEMORY;
+    if (attempts > 100) // a loop without end
+        return FERRY_ERROR_DEVICE_LOST;
     for (UINT i = 0; i < arguments->NumAllocations; i++)
         counts[arguments->AllocationList[i] - FIRST]++;
     uint64_t pages = required();
