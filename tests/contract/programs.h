@@ -42,6 +42,16 @@ static inline int list_it(struct world *world, const struct program *program, D3
     return ferry_vidmm_make_resident(world->manager, &arguments);
 }
 
+// The last attempt to have one allocation more on the list; how much is in its way.
+static inline int ask_for(struct world *world, const struct program *p, D3DKMT_HANDLE allocation, uint64_t *to_trim)
+{
+    D3DDDI_MAKERESIDENT make = {.hPagingQueue = p->queue, .NumAllocations = 1, .AllocationList = &allocation};
+    make.Flags.CantTrimFurther = 1;
+    int result = ferry_vidmm_make_resident(world->manager, &make);
+    *to_trim = make.NumBytesToTrim;
+    return result;
+}
+
 // A world whose own device, of no program, is gone: 64 pages for those that come.
 static inline struct world *program_world(void)
 {

@@ -133,7 +133,7 @@ TEST_PROGRAMS += $(MODEL2_SUITE)
 # And those that look at content, with a paging node that moves and fills it by addresses. The others count operations
 # of a transfer from place to place; on the real miniport neighbours counts how often a job goes out beside paging, and
 # the faults that va_update plants where addresses change would hit content there.
-VIRTUAL_PAGING := chaos contents half_way instance_faults instances iommu_places neighbours notice programs random \
+VIRTUAL_PAGING := budgets chaos contents half_way instance_faults instances iommu_places neighbours notice programs random \
 	reserved residency table_faults turns va_update waits
 VIRTUAL_PAGING_SUITE := $(VIRTUAL_PAGING:%=$(BUILD)/tests/contract_%_virtual) \
 	$(patsubst %,$(BUILD)/tests/contract_%_kmd_virtual,$(filter-out neighbours va_update,$(VIRTUAL_PAGING)))
