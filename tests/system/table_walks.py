@@ -374,6 +374,7 @@ def main():
     sys.stdout.flush()
     status = subprocess.run(program + ["--log", path], check=False).returncode
     if status:
+        print("[  FAILED  ] tables_and_races_as_python_walks_them: the program did not come to its end")
         return status
     judge = Judge()
     try:
