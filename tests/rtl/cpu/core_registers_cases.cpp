@@ -107,7 +107,7 @@ void counters(Checks &checks, Random &random)
     // Shortly before the lower halves are full. The sweep may write its own in between.
     for (unsigned number = 0; number < Bench::COUNTERS; number++)
         while (bench.host(false, word(number, 0)) < 0xffffff00) {
-            bench.host(true, word(number, 0), 0xffffff00 + 11 * number);
+            bench.host(true, word(number, 0), 0xffffff00 + 10 * number);
             for (int i = 0; i < 150; i++)
                 bench.tick();
         }
