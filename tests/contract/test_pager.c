@@ -291,40 +291,6 @@ static void page_ins_that_wait_hold_no_more_than_so_much_host_memory(void **stat
     }
 }
 
-// The line grows while some of it is with the device, wherever its ring stands.
-static void the_line_grows_around_what_is_with_the_device(void **state)
-{
-    enum { MANY = 400 };
-    static D3DKMT_HANDLE many[MANY];
-    (void)state;
-    for (unsigned before = 0; before < 128; before += 16) {
-        struct world_options options = world_defaults();
-        options.machine.local_bytes = PAGES(MANY + 64);
-        struct world *world = world_open(&options);
-        spy.keep = false;
-        D3DKMT_HANDLE one = world_create(world, PAGES(1), CPU), some[4];
-        world_require(world, one);
-        for (unsigned i = 0; i < before; i++)
-            world_write(world, one, i); // out of the line again
-        for (unsigned i = 0; i < MANY; i++)
-            world_write(world, many[i] = world_create(world, PAGES(1), CPU), i);
-        for (unsigned i = 0; i < 4; i++)
-            world_write(world, some[i] = world_create(world, PAGES(1), CPU), MANY + i);
-        world->knobs->delay = 1;
-        world->knobs->hold_paging = true;
-        assert_int_equal(world_resident(world, some, 4), FERRY_PENDING);
-        assert_int_equal(world_resident(world, many, MANY), FERRY_PENDING);
-        world->knobs->hold_paging = false;
-        world_wait(world, world_gpu_name(world, world->context, some[3], false));
-        world_wait(world, world_gpu_name(world, world->context, many[MANY - 1], false));
-        for (unsigned i = 0; i < 4; i++)
-            world_check_gpu(world, some[i], MANY + i);
-        for (unsigned i = 0; i < MANY; i += 7)
-            world_check_gpu(world, many[i], i);
-        world_close(world);
-    }
-}
-
 // A block moves down over its own place, and the device is reset while it does, at every moment.
 static void a_move_over_its_own_place_survives_a_reset_at_any_moment(void **state)
 {
@@ -368,7 +334,6 @@ int main(void)
         cmocka_unit_test(what_takes_a_place_that_is_waited_for_waits_too),
         cmocka_unit_test(what_moves_without_a_copy_keeps_its_place_until_its_jobs_are_over),
         cmocka_unit_test(page_ins_that_wait_hold_no_more_than_so_much_host_memory),
-        cmocka_unit_test(the_line_grows_around_what_is_with_the_device),
         cmocka_unit_test(a_move_over_its_own_place_survives_a_reset_at_any_moment),
     };
     return WORLD_RUN(tests);
