@@ -43,7 +43,7 @@ def differences(tool, page):
         said, paged = help_of(tool, *command.split()), here.get(command, "")
         wanted, got = options(said, "  "), options(paged, "       ")
         # Of a command with one option only, its usage line tells.
-        wanted |= {name: value for name, value in re.findall(r"\[(--[\w-]+) ([A-Z]+)\]", said)}
+        wanted |= {name: value for name, value in re.findall(r"\[(--[\w-]+)(?: ([A-Z]+))?\]", said)}
         found += [f"{command}: {name} {wanted.get(name)} in --help, {got.get(name)} in the page"
                   for name in sorted(wanted.keys() | got.keys()) if wanted.get(name) != got.get(name)]
         found += [] if re.search(rf"^ +ferry {command}\b", text.partition("DESCRIPTION")[0], re.M) else [f"{command}: not in SYNOPSIS"]

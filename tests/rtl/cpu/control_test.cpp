@@ -82,7 +82,7 @@ static void registers(Checks &checks, Random &random)
                        {ring(0, FERRY_BAR0_RING_BASE), ~0u},
                        {ring(4, FERRY_BAR0_RING_BASE + 4), ~0u},
                        {ring(3, FERRY_BAR0_RING_ENTRIES_LOG2), 0x1f},
-                       {ring(2, FERRY_BAR0_RING_RIGHTS), 0x1f},
+                       {ring(2, FERRY_BAR0_RING_RIGHTS), 0x17},
                        {ring(1, FERRY_BAR0_RING_PRODUCER), ~0u},
                        {ring(4, FERRY_BAR0_RING_FENCE_ADDRESS), ~0u},
                        {ring(4, FERRY_BAR0_RING_RETIRED), 0},
