@@ -223,10 +223,9 @@ static void only_model_2_runs_out_of_address_spaces(void **state)
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {CASE(who_ends_a_program_waits_without_the_lock),
-                                       CASE(a_program_is_told_of_its_budget_as_long_as_it_lives),
-                                       CASE(a_program_that_goes_with_its_adapter_meanwhile_is_gone),
-                                       CASE(a_program_that_does_not_come_keeps_no_handle),
-                                       CASE(only_model_2_runs_out_of_address_spaces)};
+    const struct CMUnitTest tests[] = {
+        CASE(who_ends_a_program_waits_without_the_lock), CASE(a_program_is_told_of_its_budget_as_long_as_it_lives),
+        CASE(a_program_that_goes_with_its_adapter_meanwhile_is_gone),
+        CASE(a_program_that_does_not_come_keeps_no_handle), CASE(only_model_2_runs_out_of_address_spaces)};
     return cmocka_run_group_tests_name("umd_process", tests, NULL, NULL);
 }
