@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_guest_usb.py KERNEL INITRAMFS: a stock kernel in a virtual machine on whose USB our RTL is a device, with the packaged core at its
-pins (ferry-sim --usb). In it the tool uses it through libusb, as it would with a cable."""
+"""test_guest_usb.py KERNEL INITRAMFS TESTS...: a stock kernel in a virtual machine on whose USB our RTL is a device, with the packaged
+core at its pins (ferry-sim --usb). In it the tool and some of the system tests use it through libusb, as they would with a cable."""
 import re
 import subprocess
 import sys
@@ -27,8 +27,9 @@ def steps_at(port, kernel, initramfs):
 
 def main():
     print(f"FERRY_SEED={machine.SEED}", flush=True)
+    kernel, initramfs, *tests = sys.argv[1:]
     with tempfile.TemporaryDirectory(prefix="ferry-guest-") as folder:
-        steps = steps_at(Path(folder, "port"), *sys.argv[1:])
+        steps = steps_at(Path(folder, "port"), kernel, initramfs)
     missing = lspci.not_found(Path("tests/guest/lsusb.txt"), steps.get("lsusb", (0, ""))[1])
     machine.check(not missing, "lsusb_sees_the_device", "\n    ".join([*missing, steps.get("lsusb", (0, ""))[1]]))
     machine.look(steps, "list", "the_list_has_it", 0, "usb:1-", "ready", "USB 1209:0001, Pageferry, serial number 1")
@@ -41,6 +42,8 @@ def main():
     machine.look(steps, "replug", "a_device_that_is_taken_away_is_lost", 1, "DEVICE_LOST", "unplugged")
     machine.look(steps, "again", "given_back_it_is_there", 0, "ferry_usb")
     machine.look(steps, "selftest", "selftest", 0, "8 passed, 0 failed")
+    machine.system_tests(steps, tests)
+    machine.replay(steps, 1 << 19)
     return machine.end(steps)
 
 
