@@ -9,7 +9,7 @@ static void config_space(Bench &b)
     EXPECT(b, "ID", b.config_read(0x00), 0xfe011209);
     b.config_write(0x3c, 0);
     EXPECT(b, "COMMAND", b.config_read(0x04), 0x00100000);
-    EXPECT(b, "CLASS", b.config_read(0x08), 0x03020005);
+    EXPECT(b, "CLASS", b.config_read(0x08), 0x03020006);
     EXPECT(b, "SUBSYSTEM", b.config_read(0x2c), 0xfe011209);
     EXPECT(b, "CAPABILITY", b.config_read(0x34), 0x40);
     EXPECT(b, "PCIE", b.config_read(0x40), 0x00028010);
