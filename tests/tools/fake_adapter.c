@@ -13,8 +13,8 @@ const char *ferry_error_name(int error)
     static const char *const names[] = {
         "OK",           "ARGUMENT",     "FLAGS",    "HANDLE",     "FOREIGN", "NO_HOST_MEMORY", "NO_VIDEO_MEMORY",
         "NOT_RESIDENT", "NOT_LOCKABLE", "LOCKED",   "NOT_LOCKED", "RANGE",   "BUSY",           "DEVICE_LOST",
-        "TIMEOUT",      "FAULT",        "CONTRACT", "FIRMWARE",   "BACKEND"};
-    return error <= 0 && error > -19 ? names[-error] : error == 1 ? "PENDING" : "?";
+        "TIMEOUT",      "FAULT",        "CONTRACT", "FIRMWARE",   "BACKEND", "UNSUPPORTED"};
+    return error <= 0 && error > -20 ? names[-error] : error == 1 ? "PENDING" : "?";
 }
 
 const char *ferry_error_text(int error)
