@@ -62,6 +62,8 @@ struct Ring {
 class Bench
 {
   public:
+    // Whose last bytes an entry names next.
+    uint64_t next_4_gib = 0x8000;
     explicit Bench(Random &random) : random(random)
     {
         top.rst = 1;
@@ -198,9 +200,9 @@ inline void produce(Bench &bench, unsigned number)
     // The last bytes of a page now and then: the first burst ends there.
     if (random.once_in(6))
         e.address = (e.address & ~0xfffull) | (4096 - 8 * (1 + random.below(4)));
-    // And of 4 GiB.
+    // And of 4 GiB, of others each time: there are few, and what one entry cannot read another one would not either.
     if (random.once_in(8))
-        e.address |= 0xfffff000;
+        e.address = (e.address & 0xfff) | 0xfffff000 | bench.next_4_gib++ << 32;
     e.bytes = random.once_in(6) ? 0 : random.once_in(5) ? 4096 : 8 * (1 + random.below(random.once_in(2) ? 16 : 512));
     e.fence = random.word();
     e.interrupt = random.once_in(2);
