@@ -25,8 +25,8 @@ static inline int nothing_comes(void *context)
     return FERRY_ERROR_TIMEOUT;
 }
 
-// From now on no reset ends, and the manager waits by this turn, or as before (NULL).
-static inline void let_resets_fail(struct ferry_vidmm *manager, int (*turn)(void *context))
+// From now on the manager waits by this turn, or as before (NULL), and no reset ends if resets fail.
+static inline void take_turns(struct ferry_vidmm *manager, int (*turn)(void *context), bool resets_fail)
 {
     static DRIVER_INITIALIZATION_DATA table;
     ferry_vm_take_lock(manager);
@@ -34,10 +34,16 @@ static inline void let_resets_fail(struct ferry_vidmm *manager, int (*turn)(void
     in_vain.turn = manager->core.platform.wait_for_progress;
     table = *in_vain.miniport;
     table.DxgkDdiResetEngine = no_reset;
-    manager->core.miniport = &table;
+    if (resets_fail)
+        manager->core.miniport = &table;
     if (turn)
         manager->core.platform.wait_for_progress = turn;
     ferry_vm_give_lock(manager);
+}
+
+static inline void let_resets_fail(struct ferry_vidmm *manager, int (*turn)(void *context))
+{
+    take_turns(manager, turn, true);
 }
 
 static inline void let_nothing_come(struct ferry_vidmm *manager)
