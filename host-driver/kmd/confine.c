@@ -7,6 +7,16 @@
 #include "kmd/internal.h"
 #include "kmd/words.h"
 
+// The side's place is the packet's word `at`.
+static void begin(const uint8_t *packet, bool source, uint32_t at, struct kmd_range *r)
+{
+    uint32_t kinds = get32(packet + 4);
+
+    r->kind = source ? FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, kinds)
+                     : FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, kinds);
+    r->first = get64(packet + at);
+}
+
 // One side of a rectangle begins at r->first.
 static void widen(const uint8_t *packet, uint32_t pitch_at, struct kmd_range *r)
 {
@@ -31,11 +41,7 @@ static void widen(const uint8_t *packet, uint32_t pitch_at, struct kmd_range *r)
 
 void kmd_rectangle_side(const uint8_t *packet, bool source, struct kmd_range *r)
 {
-    uint32_t kinds = get32(packet + 4);
-
-    r->kind = source ? FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, kinds)
-                     : FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, kinds);
-    r->first = get64(packet + (source ? FERRY_PACKET_COPY_RECTANGLE_SOURCE : FERRY_PACKET_COPY_RECTANGLE_DESTINATION));
+    begin(packet, source, source ? FERRY_PACKET_COPY_RECTANGLE_SOURCE : FERRY_PACKET_COPY_RECTANGLE_DESTINATION, r);
     widen(packet, source ? FERRY_PACKET_COPY_RECTANGLE_SOURCE_PITCH : FERRY_PACKET_COPY_RECTANGLE_DESTINATION_PITCH, r);
 }
 
@@ -56,19 +62,19 @@ static const struct shape {
 // What the packet, of that opcode and shape, reads or writes by place. false: nothing.
 static bool range_of(const uint8_t *packet, uint32_t opcode, bool source, struct kmd_range *r)
 {
-    uint32_t kinds = get32(packet + 4), at = source ? shapes[opcode].source : shapes[opcode].destination;
+    uint32_t at = source ? shapes[opcode].source : shapes[opcode].destination;
     // Every one but a fence has its bytes in the same place, a rectangle those of a row.
     uint32_t bytes = opcode == FERRY_OPCODE_FENCE ? 8 : get32(packet + FERRY_PACKET_COPY_BYTES);
 
-    r->kind = source ? FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, kinds)
-                     : FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, kinds);
-    if (!at || !bytes || (r->kind != FERRY_ADDRESS_KIND_LOCAL && r->kind != FERRY_ADDRESS_KIND_APERTURE))
+    if (!at || !bytes)
         return false;
-    r->first = get64(packet + at);
-    r->last = r->first + bytes - 1;
-    if (opcode == FERRY_OPCODE_COPY_RECTANGLE)
+    if (opcode == FERRY_OPCODE_COPY_RECTANGLE) {
         kmd_rectangle_side(packet, source, r);
-    return true;
+    } else {
+        begin(packet, source, at, r);
+        r->last = r->first + bytes - 1;
+    }
+    return r->kind == FERRY_ADDRESS_KIND_LOCAL || r->kind == FERRY_ADDRESS_KIND_APERTURE;
 }
 
 static bool within(const DXGK_ALLOCATIONLIST *entry, const struct kmd_range *r, bool write)
