@@ -251,25 +251,33 @@ static void probe(struct framed *framed, double time)
     }
 }
 
-/// Until a packet comes, or so many cycles of silence have passed. While something of ours is on its way it is not the
-/// device that keeps us waiting, and a packet that comes slowly is no silence: its bytes count, and so does a short
-/// time behind them, as an adapter's driver hands bytes over in bursts. A line that is dead has an end of its own
-/// (tick()).
+/// How many times longer than its rate says a frame and its acknowledgement take, as the frames measure it: a busy
+/// machine, a network on the way, a simulated device.
+static double slowness(const struct framed *framed)
+{
+    const struct ferry_frames *frames = &framed->frames;
+    return frames->resend_ticks == 0 ? 1 : (double)frames->patience / frames->resend_ticks;
+}
+
+/// Until a packet comes, or so many cycles of silence have passed, which take longer where everything does. While
+/// something of ours is on its way it is not the device that keeps us waiting, and a packet that comes slowly is no
+/// silence: its bytes count, and so does a short time behind them, as an adapter's driver hands bytes over in bursts. A
+/// line that is dead has an end of its own (tick()).
 static void wait_in_silence(struct framed *framed, uint64_t cycles)
 {
     const double end = framed->silence + (double)cycles / CYCLES_A_SECOND;
     uint64_t seen = framed->frames.counts.bytes_in;
     double since = now();
     while (framed->in.taken == framed->in.count && framed->silence < end && !framed->lost) {
-        const double left = (end - framed->silence) * 1000;
+        const double slow = slowness(framed), left = (end - framed->silence) * slow * 1000;
         exchange(framed, left < SLICE ? (int)left + 1 : SLICE);
         const double time = now();
         const bool ours = framed->out.taken != framed->out.count || ferry_frames_queued(&framed->frames) != 0;
         if (ours || framed->frames.counts.bytes_in != seen) {
-            framed->silent_from = time + PAUSE_SECONDS;
+            framed->silent_from = time + PAUSE_SECONDS * slow;
         }
         const double from = since > framed->silent_from ? since : framed->silent_from;
-        framed->silence += time > from ? time - from : 0;
+        framed->silence += time > from ? (time - from) / slow : 0;
         probe(framed, time);
         seen = framed->frames.counts.bytes_in;
         since = time;

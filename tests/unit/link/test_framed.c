@@ -88,25 +88,76 @@ static void *slow_device(void *context)
     return NULL;
 }
 
-static void a_packet_that_comes_slowly_is_no_silence(void **state)
+/// What the host says to that device, at the end of a line of a megabyte a second.
+static int open_at(void *(*device)(void *))
 {
-    (void)state;
     int pair[2];
     pthread_t thread;
     struct ferry_link_config config = {.size = sizeof config};
     struct ferry_link *link = NULL;
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    assert_int_equal(pthread_create(&thread, NULL, slow_device, &pair[1]), 0);
+    assert_int_equal(pthread_create(&thread, NULL, device, &pair[1]), 0);
     struct ferry_channel channel = {
         .bytes_per_second = 1000000, .where = "here", .medium = "m", .closed = "c", .silent = "s"};
     assert_int_equal(ferry_fd_channel(pair[0], true, &channel), FERRY_OK);
-    // RANGE is the answer's, Unsupported Request; who gave up waiting would say TIMEOUT.
     const int error = ferry_framed_open(&channel, &config, &link);
     shutdown(pair[1], SHUT_RDWR);
     pthread_join(thread, NULL);
     close(pair[1]);
-    assert_int_equal(error, FERRY_ERROR_RANGE);
+    return error;
+}
+
+// RANGE is the answer's, Unsupported Request; who gave up waiting would say TIMEOUT.
+static void a_packet_that_comes_slowly_is_no_silence(void **state)
+{
+    (void)state;
+    assert_int_equal(open_at(slow_device), FERRY_ERROR_RANGE);
+}
+
+/// Accepts the host, and acknowledges what it asks for after most of a second, where one in fifty is what the rate
+/// would have it take: whatever is behind this line is that slow. The answer, Unsupported Request, comes four seconds
+/// later, twice the silence after which a host whose line is as fast as its rate gives a request up.
+static void *device_far_away(void *context)
+{
+    const int fd = *(int *)context;
+    struct ferry_frames frames = {0};
+    struct ferry_tunnel_hello hello;
+    const uint32_t *request = NULL;
+    size_t count, got = 1;
+    bool control;
+
+    ferry_frames_start(&frames, 0);
+    while (request == NULL && got > 0) {
+        uint8_t bytes[256];
+        const ssize_t came = read(fd, bytes, sizeof bytes);
+        got = came > 0 ? (size_t)came : 0;
+        ferry_frames_feed(&frames, bytes, got);
+        if (ferry_frames_hello(&frames, &hello)) {
+            accept_host(&frames, &hello);
+        }
+        request = ferry_frames_receive(&frames, &control, &count);
+        rest(request == NULL ? 0 : 800);
+        say(&frames, fd, 64, 0);
+    }
+    for (unsigned i = 0; request != NULL && i < 5; i++) {
+        rest(800);
+    }
+    if (request != NULL) {
+        const uint32_t answer[3] = {0x0a000000, 0x01002004, request[1] & 0xffffff00};
+        ferry_frames_send(&frames, false, answer, 3);
+        say(&frames, fd, 64, 0);
+    }
+    uint8_t none;
+    while (read(fd, &none, 1) == 1) {
+    }
+    return NULL;
+}
+
+static void a_slow_line_has_longer_silences(void **state)
+{
+    (void)state;
+    assert_int_equal(open_at(device_far_away), FERRY_ERROR_RANGE);
 }
 
 struct forgetful {
@@ -173,6 +224,7 @@ static void what_is_lost_at_the_end_is_sent_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_packet_that_comes_slowly_is_no_silence),
+                                       cmocka_unit_test(a_slow_line_has_longer_silences),
                                        cmocka_unit_test(what_is_lost_at_the_end_is_sent_again)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
