@@ -99,9 +99,9 @@ static int open_adapter(struct ferry_session *session)
     if (error < 0) {
         session->adapter = NULL;
         bool bare = way && error == FERRY_ERROR_UNSUPPORTED;
-        ferry_complain("cannot open back end '%s': %s: %s%s", options->backend ? options->backend : "sim",
-                       ferry_error_name(error), bare ? "no page tables on the device, for --" : ferry_why(error),
-                       bare ? way : "");
+        ferry_complain("cannot open back end '%s': %s: %s%s%s", options->backend ? options->backend : "sim",
+                       ferry_error_name(error), bare ? "--" : "", bare ? way : ferry_why(error),
+                       bare ? " is of GPU virtual addresses, which this device has no page tables for" : "");
         return error == FERRY_ERROR_BACKEND || error == FERRY_ERROR_ARGUMENT ? FERRY_EXIT_USAGE : FERRY_EXIT_LIBRARY;
     }
     session->info.size = sizeof session->info;
