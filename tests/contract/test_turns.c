@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "crowd.h"
+#include "poison.h"
 #include "vidmm/api/manager.h"
 
 static void a_program_is_not_refused_for_what_its_neighbour_holds(void **state)
@@ -349,6 +350,76 @@ static void a_program_has_few_jobs_in_line_while_another_waits(void **state)
     world_close(world);
 }
 
+// ---- Queues that have nothing to do -------------------------------------------------------------------------------
+
+#define IDLE 20 // queues of each program
+
+// Nobody may look at a queue without a job, but at that into which the job goes. While another program waits it is
+// asked besides whether the line is full.
+static void submits_and_looks_at_no_idle_queue(struct runner *runner, D3DKMT_HANDLE other)
+{
+    struct ferry_vidmm *manager = runner->crowd->world->manager;
+    struct ferry_vm_device *waits = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_DEVICE, other);
+    struct ferry_vm_context *idle[2 * (IDLE + 1)];
+    unsigned count = 0, node;
+    if (!poison_in_a_child())
+        return;
+    for (struct ferry_vm_list *at = manager->devices.next; at != &manager->devices; at = at->next) {
+        struct ferry_vm_device *device = FERRY_VM_CONTAINER(at, struct ferry_vm_device, link);
+        for (struct ferry_vm_list *one = device->contexts.next; one != &device->contexts; one = one->next) {
+            struct ferry_vm_context *context = FERRY_VM_CONTAINER(one, struct ferry_vm_context, link);
+            if (context->jobs == 0 && context->handle != runner->program.context)
+                idle[count++] = context;
+        }
+    }
+    for (unsigned i = 0; i < count; i++)
+        ASAN_POISON_MEMORY_REGION(idle[i], sizeof(*idle[i]));
+    ferry_vm_list_add(&manager->policy.waiting, &waits->waiting);
+    runner->wrong += line_is_full(runner->crowd->world, runner->program.context, &node);
+    ferry_vm_list_remove(&waits->waiting);
+    submit_one(runner);
+    _exit(count < 2 * IDLE || runner->wrong != 0);
+}
+
+// Whether the others' lists are in place beside its own, or have to go for it: at once, or when their job is over.
+static void a_job_costs_the_same_however_many_queues_are_idle(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults();
+    options.manager.turn_cycles = 1;
+    struct world *world = world_open(&options);
+    struct crowd crowd = {.world = world};
+    struct runner runners[2] = {{.crowd = &crowd}, {.crowd = &crowd}};
+    assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
+    for (unsigned k = 0; k < 2; k++) {
+        runners[k].program = program_begin(world, 1, 0);
+        program_become(world, &runners[k].program);
+        for (unsigned i = 0; i < IDLE; i++) {
+            D3DKMT_HANDLE context;
+            assert_int_equal(
+                ferry_vidmm_create_context(world->manager, world->device, FERRY_VIDMM_ANY_NODE, &context, NULL),
+                FERRY_OK);
+        }
+        runners[k].allocations[0] = world_create(world, PAGES(40), CPU);
+        assert_true(list_it(world, &runners[k].program, runners[k].allocations[0], true) >= 0);
+    }
+    world->knobs->delay = 3;
+    for (unsigned k = 0; k < 2; k++) {
+        // Its list is in place. Nobody has a job; then it has some.
+        D3DKMT_HANDLE devices[] = {runners[k].program.device, runners[!k].program.device};
+        submit_one(&runners[k]);
+        program_become(world, &runners[k].program);
+        for (unsigned jobs = 0; jobs < 3; jobs++) {
+            submits_and_looks_at_no_idle_queue(&runners[k], devices[1]);
+            submits_and_looks_at_no_idle_queue(&runners[!k], devices[0]);
+            world_gpu_fill(world, runners[k].allocations[0], 0, 64, jobs);
+        }
+    }
+    for (unsigned k = 0; k < 2; k++)
+        assert_int_equal(runners[k].wrong, 0);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +430,7 @@ int main(void)
         cmocka_unit_test(three_equal_programs_with_twice_the_memory_all_finish_alike),
         cmocka_unit_test(a_program_that_is_killed_in_its_turn_leaves_it_to_the_next),
         cmocka_unit_test(a_program_has_few_jobs_in_line_while_another_waits),
+        cmocka_unit_test(a_job_costs_the_same_however_many_queues_are_idle),
     };
     return WORLD_RUN(tests);
 }

@@ -2,20 +2,8 @@
 // Many mappings of one allocation: one more, or less, costs the same however many there are; and jobs and questions
 // look at no other mappings than those that they are about.
 #include <stdio.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#include <sanitizer/asan_interface.h>
-#endif
-#endif
-#ifndef ASAN_POISON_MEMORY_REGION
-#define ASAN_POISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
-#endif
-
+#include "poison.h"
 #include "updates.h"
 #include "vidmm/api/call.h"
 
@@ -206,7 +194,7 @@ static struct ferry_vm_allocation *found(struct world *world, D3DKMT_HANDLE hand
 }
 
 // What a call does is done by a child, in which nobody may look at a mapping that is neither the first one nor waits:
-// its memory is poisoned. The child ends as soon as somebody does.
+// its memory is poisoned.
 struct question {
     struct world *world;
     D3DKMT_HANDLE context, allocation;
@@ -216,22 +204,16 @@ struct question {
 
 static void looks_at_no_other_mapping(const struct question *q, void ask(const struct question *q))
 {
-    (void)fflush(NULL);
-    pid_t child = fork();
-    int status = 1;
-    assert_true(child >= 0);
-    if (child == 0) {
-        struct ferry_vm_range *next, *first = found(q->world, q->allocation)->mappings;
-        for (struct ferry_vm_range *range = first; range; range = next) {
-            next = range->of_owner;
-            if (range != first && range->after == 0)
-                ASAN_POISON_MEMORY_REGION(range, sizeof(*range));
-        }
-        ask(q);
-        _exit(0);
+    if (!poison_in_a_child())
+        return;
+    struct ferry_vm_range *next, *first = found(q->world, q->allocation)->mappings;
+    for (struct ferry_vm_range *range = first; range; range = next) {
+        next = range->of_owner;
+        if (range != first && range->after == 0)
+            ASAN_POISON_MEMORY_REGION(range, sizeof(*range));
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    ask(q);
+    _exit(0);
 }
 
 static void ask_for_own(const struct question *q)

@@ -37,6 +37,7 @@ static int create(struct ferry_vidmm *manager, struct ferry_vm_process *process,
     ferry_vm_list_init(&device->missing);
     ferry_vm_list_init(&device->waiting);
     ferry_vm_list_init(&device->contexts);
+    ferry_vm_list_init(&device->busy);
     ferry_vm_list_init(&device->queues);
     ferry_vm_list_add(&manager->devices, &device->link);
     *handle = device->handle;

@@ -68,8 +68,9 @@ struct ferry_vm_device {
     struct ferry_vm_list allocations; // all of it; for destroy_device only
     struct ferry_vm_list missing;     // required, but not in place
     struct ferry_vm_list contexts, queues;
-    uint64_t leaving_bytes;   // of host pages that go once queued paging has run
-    uint64_t first_operation; // of those in the pager's line that are not over; 0 = none
+    struct ferry_vm_list busy; // of the contexts, those with jobs that are not over
+    uint64_t leaving_bytes;    // of host pages that go once queued paging has run
+    uint64_t first_operation;  // of those in the pager's line that are not over; 0 = none
     struct ferry_vm_list link;
 };
 

@@ -29,12 +29,14 @@ static void set_away(struct ferry_vm_policy *policy, struct ferry_vm_device *dev
         ferry_vm_relist(policy->memory, FERRY_VM_CONTAINER(link, struct ferry_vm_allocation, link));
 }
 
-static const struct ferry_vm_context *busy_context(const struct ferry_vm_device *device)
+static bool is_busy(const struct ferry_vm_device *device)
 {
-    for (struct ferry_vm_list *link = device->contexts.next; link != &device->contexts; link = link->next)
-        if (FERRY_VM_CONTAINER(link, struct ferry_vm_context, link)->jobs > 0)
-            return FERRY_VM_CONTAINER(link, struct ferry_vm_context, link);
-    return NULL;
+    return !ferry_vm_list_empty(&device->busy);
+}
+
+static const struct ferry_vm_context *busy_at(struct ferry_vm_list *link)
+{
+    return FERRY_VM_CONTAINER(link, struct ferry_vm_context, busy);
 }
 
 // Is there anything to be had from it? What is pinned does not leave.
@@ -104,9 +106,9 @@ static struct ferry_vm_device *next_to_go(struct ferry_vm_policy *policy, struct
         struct ferry_vm_device *other = device_at(link);
         if (other == device || !holds(other))
             continue;
-        if (!busy_context(other) && let_by(policy, other, device))
+        if (!is_busy(other) && let_by(policy, other, device))
             return NULL;
-        if (!busy_context(other))
+        if (!is_busy(other))
             return other;
         if (turn_is_over(policy, other) && (!next || other->turn_start < next->turn_start))
             next = other;
@@ -120,11 +122,10 @@ static bool in_the_way(struct ferry_vm_policy *policy, const struct ferry_vm_dev
 {
     for (struct ferry_vm_list *link = policy->devices->next; link != policy->devices; link = link->next) {
         const struct ferry_vm_device *other = device_at(link);
-        const struct ferry_vm_context *context = other != device && holds(other) ? busy_context(other) : NULL;
-        if (!context)
+        if (other == device || !holds(other) || !is_busy(other))
             continue;
-        *node = context->node;
-        *number = policy->sched->nodes[context->node].first->fence;
+        *node = busy_at(other->busy.next)->node;
+        *number = policy->sched->nodes[*node].first->fence;
         return true;
     }
     // Nothing to wait for but that the next one comes; it stands before the manager.
@@ -145,10 +146,9 @@ bool ferry_vm_turn_line_full(const struct ferry_vm_policy *policy, const struct 
         const struct ferry_vm_device *device = device_at(link);
         if (device->process != context->device->process)
             continue;
-        for (struct ferry_vm_list *at = device->contexts.next; at != &device->contexts; at = at->next) {
-            const struct ferry_vm_context *one = FERRY_VM_CONTAINER(at, struct ferry_vm_context, link);
-            *node = one->jobs > 0 ? one->node : *node;
-            jobs += one->jobs;
+        for (struct ferry_vm_list *at = device->busy.next; at != &device->busy; at = at->next) {
+            *node = busy_at(at)->node;
+            jobs += busy_at(at)->jobs;
         }
     }
     return jobs >= JOBS_WHILE_OTHERS_WAIT;
@@ -193,7 +193,7 @@ int ferry_vm_take_turn(struct ferry_vm_policy *policy, struct ferry_vm_device *d
 {
     // A new turn, or one that nobody has been kept waiting for.
     bool waited = device->away || !ferry_vm_list_empty(&device->waiting);
-    bool begins = waited || (!busy_context(device) && ferry_vm_list_empty(&policy->waiting));
+    bool begins = waited || (!is_busy(device) && ferry_vm_list_empty(&policy->waiting));
     bool let_by_before = device->let_by;
     // Its list was admitted before others reserved so much; what it asks for is nothing new.
     bool in_parts = !ferry_vm_list_empty(&device->missing) && ferry_vm_beyond_all(policy, device) != 0;

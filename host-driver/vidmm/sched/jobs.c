@@ -45,6 +45,7 @@ int ferry_vm_context_new(struct ferry_vm_sched *sched, struct ferry_vm_device *d
     context->node = node;
     context->info = argument.ContextInfo;
     ferry_vm_list_add(&device->contexts, &context->link);
+    ferry_vm_list_init(&context->busy);
     if (info)
         *info = context->info;
     *handle = context->handle;
@@ -84,6 +85,7 @@ void ferry_vm_context_free(struct ferry_vm_sched *sched, struct ferry_vm_context
         free_job_memory(sched, context->spares[i]);
     ferry_vm_handle_free(&sched->core->handles, context->handle);
     ferry_vm_list_remove(&context->link);
+    ferry_vm_list_remove(&context->busy);
     free(context->spares);
     free(context->behind);
     free(context);
@@ -222,7 +224,8 @@ void ferry_vm_job_queue(struct ferry_vm_sched *sched, struct ferry_vm_job *job, 
     if (!node->unsent)
         node->unsent = job;
     node->jobs++;
-    context->jobs++;
+    if (context->jobs++ == 0)
+        ferry_vm_list_add(&context->device->busy, &context->busy);
     context->last_fence = job->fence;
     note_number(context, job->fence);
 }
@@ -280,7 +283,8 @@ static void end_first(struct ferry_vm_sched *sched, unsigned number)
         count_for_program(sched, job);
     context->device->process->statistics.jobs += job->fence == job->last;
     node->completed = job->fence;
-    context->jobs--;
+    if (--context->jobs == 0)
+        ferry_vm_list_remove(&context->busy);
     ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_JOB_END,
                                                           .id = job->event,
                                                           .context = context->handle,

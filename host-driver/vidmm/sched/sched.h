@@ -71,6 +71,7 @@ struct ferry_vm_context {
     uint64_t updates[FERRY_VM_UPDATES]; // ring: the newest operation of each update, 0 = of none
     uint64_t update_count;              // ever
     struct ferry_vm_list link;
+    struct ferry_vm_list busy; // of its device, while there are jobs
 };
 
 // A paging queue's monitored fence: values handed out and the operation that signals each.
