@@ -103,30 +103,39 @@ int umd_found_none(struct umd_recording *job)
 int umd_found_add(struct umd_recording *job, D3DKMT_HANDLE allocation, bool write)
 {
     uint32_t index = place_among_found(job, allocation);
-    struct ferry_vidmm_reference *place = &job->found[index];
+    struct umd_found *place = &job->found[index];
 
     if (index == job->found_count || place->allocation != allocation) {
         if (job->found_count == job->info.AllocationListSize)
             return FERRY_ERROR_RANGE;
         memmove(place + 1, place, (job->found_count++ - index) * sizeof *place);
-        *place = (struct ferry_vidmm_reference){.allocation = allocation};
+        *place = (struct umd_found){.allocation = allocation};
     }
     place->write |= write;
     return FERRY_OK;
 }
 
+// Of the two only what was found is in order, so that is where is looked.
 void umd_chunk_refer_found(struct umd_chunk *chunk, const struct umd_recording *job)
 {
-    for (uint32_t i = 0; i < job->found_count; i++) {
-        uint32_t index = 0;
+    uint32_t before = chunk->reference_count;
 
-        while (index < chunk->reference_count && chunk->references[index].allocation != job->found[i].allocation)
-            index++;
-        if (index < chunk->reference_count) {
-            chunk->references[index].write |= job->found[i].write;
+    for (uint32_t i = 0; i < job->found_count; i++)
+        job->found[i].named = false;
+    for (uint32_t i = 0; i < before; i++) {
+        struct ferry_vidmm_reference *reference = &chunk->references[i];
+        uint32_t index = place_among_found(job, reference->allocation);
+
+        if (index == job->found_count || job->found[index].allocation != reference->allocation)
             continue;
-        }
-        chunk->references[chunk->reference_count++] = job->found[i];
-        chunk->addresses[index] = 0;
+        reference->write |= job->found[index].write;
+        job->found[index].named = true;
+    }
+    for (uint32_t i = 0; i < job->found_count; i++) {
+        if (job->found[i].named)
+            continue;
+        chunk->addresses[chunk->reference_count] = 0;
+        chunk->references[chunk->reference_count++] =
+            (struct ferry_vidmm_reference){.allocation = job->found[i].allocation, .write = job->found[i].write};
     }
 }

@@ -26,13 +26,19 @@ struct umd_chunk {
     uint32_t patch_count;
 };
 
+// What addresses lead to. In the order of the handles.
+struct umd_found {
+    D3DKMT_HANDLE allocation;
+    bool write, named; // named: by the buffer that is just having it named
+};
+
 struct umd_recording {
     DXGK_CONTEXTINFO info;
     struct umd_chunk *chunks;
     size_t chunk_count, chunks_made, chunk_capacity;
     struct ferry_vidmm_submission *buffers; // The chunks, as the manager takes them; also of those behind.
     size_t buffer_capacity;
-    struct ferry_vidmm_reference *found; // What a packet of addresses names, as many as a buffer may; NULL = none yet.
+    struct umd_found *found; // What a packet of addresses names, as many as a buffer may; NULL = none yet.
     uint32_t found_count;
     struct umd_recording *behind; // Recorded later, and part of the same job.
     uint64_t submitted;           // Number of its submission among its queue's; UINT64_MAX: none since it was empty.
