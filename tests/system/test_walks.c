@@ -280,6 +280,16 @@ static bool fails(void)
     return unreadable > 0 && --unreadable == 0;
 }
 
+// For so many reads from now on every fifth finds an entry that is not what it was, in a bit that says nothing of where
+// it leads: four reads lead down, and the next one asks whether the first has found what stands there still.
+static unsigned restless, reads;
+
+static void disturb(uint8_t *entry)
+{
+    if (reads++ < restless && reads % 5 == 0)
+        entry[0] ^= FERRY_TABLE_ENTRY_ENTRY_SNOOP_MASK;
+}
+
 // What was mapped is free, and its tables are the other program's, which maps at the same address.
 static void before_a_read(void)
 {
@@ -302,7 +312,10 @@ int __wrap_ferry_gpu_window_read(struct ferry_gpu *gpu, uint64_t offset, void *d
         memset(data, 0xff, bytes);
         return FERRY_ERROR_RANGE;
     }
-    return __real_ferry_gpu_window_read(gpu, offset, data, bytes);
+    int error = __real_ferry_gpu_window_read(gpu, offset, data, bytes);
+
+    disturb(data);
+    return error;
 }
 
 int __real_ferry_vidmm_read_table(struct ferry_vidmm *manager, uint64_t bus_address, uint8_t entry[8]);
@@ -310,7 +323,12 @@ int __wrap_ferry_vidmm_read_table(struct ferry_vidmm *manager, uint64_t bus_addr
 int __wrap_ferry_vidmm_read_table(struct ferry_vidmm *manager, uint64_t bus_address, uint8_t entry[8])
 {
     before_a_read();
-    return fails() ? FERRY_ERROR_RANGE : __real_ferry_vidmm_read_table(manager, bus_address, entry);
+    if (fails())
+        return FERRY_ERROR_RANGE;
+    int error = __real_ferry_vidmm_read_table(manager, bus_address, entry);
+
+    disturb(entry);
+    return error;
 }
 
 // It has all tables that are left.
@@ -394,6 +412,35 @@ static void a_walk_that_cannot_read_a_table_tells_no_step(void **state)
     ferry_adapter_close(m.adapter);
 }
 
+// It begins again, and gives up where that has no end: what it has read last it does not tell then.
+static void a_walk_whose_tables_are_never_the_same_is_busy(void **state)
+{
+    (void)state;
+    struct machine m = begin();
+    struct ferry_allocation *one = make(m.device, 4 * KIB, FERRY_FLAG_CPU_VISIBLE);
+    const uint64_t where = UINT64_C(0x345678000000);
+    struct ferry_va_steps walk = {.size = sizeof walk, .count = 3};
+
+    must_be_resident(m.device, &one, 1);
+    map_at(&m, one, where, 0, 4 * KIB, false);
+    ok(ferry_queue_fill_va(m.queue, where, 8, 1, 1));
+    run(&m);
+    reads = 0;
+    restless = 5 * 20;
+    assert_int_equal(walk_of(&m, where).count, 4);
+    assert_int_equal(reads, 5 * 20 + 7);
+    reads = 0;
+    restless = UINT32_MAX;
+    assert_int_equal(ferry_va_walk(m.device, where, &walk), FERRY_ERROR_BUSY);
+    assert_true(reads > 5 * 20 && reads < 5 * 1000);
+    assert_int_equal(walk.count, 0);
+    assert_true(walk.steps[0].entry == 0 && walk.size == sizeof walk);
+    restless = 0;
+    assert_int_equal(walk_of(&m, where).count, 4);
+    run(&m);
+    ferry_adapter_close(m.adapter);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -404,6 +451,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(model_1_has_nothing_to_walk),
         cmocka_unit_test(a_walk_goes_through_no_table_that_has_become_anothers),
         cmocka_unit_test(a_walk_that_cannot_read_a_table_tells_no_step),
+        cmocka_unit_test(a_walk_whose_tables_are_never_the_same_is_busy),
     };
 
     read_options(argc, argv);

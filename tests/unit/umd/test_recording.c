@@ -283,6 +283,10 @@ static double of_naming(uint32_t before, uint32_t found, bool all_known)
             at++;
         assert_true(at < chunk->reference_count && chunk->references[at].write == (i % 2 != 0));
     }
+    // The next buffer of the same packet knows none of it.
+    chunk = umd_chunk_next(job);
+    umd_chunk_refer_found(chunk, job);
+    assert_int_equal(chunk->reference_count, found);
     umd_recording_end(job);
     return shortest;
 }
