@@ -2,7 +2,8 @@
 // Overlays and captures: what may take them out of their place, and what happens to them when it does.
 #include <stdlib.h>
 
-#include "world.h"
+#include "ddi/flag_rules.h"
+#include "programs.h"
 
 static const UINT kinds[] = {DXGK_ALLOC_FLAG_OVERLAY, DXGK_ALLOC_FLAG_CAPTURE};
 
@@ -130,11 +131,92 @@ static void R150_a_reset_after_a_hang_leaves_a_pinned_one_in_its_place(void **st
     }
 }
 
+// In place, and on no list any more.
+static D3DKMT_HANDLE leaves_when_asked(struct world *world, const struct program *program, uint64_t pages, bool written)
+{
+    program_become(world, program);
+    D3DKMT_HANDLE handle = world_create(world, PAGES(pages), CPU);
+    world_require(world, handle);
+    if (written)
+        world_wait(world, world_gpu_fill(world, handle, 0, 64, 1));
+    assert_int_equal(world_evict(world, handle), FERRY_OK);
+    assert_int_equal(world_place(world, handle).segment, machine_local_segment);
+    return handle;
+}
+
+// Two in one call, each as large as the last fifth. For the first one somebody has to move who is within his budget,
+// since there is nobody else, and of who asks himself something leaves. For the other one that goes which another
+// program has above its budget, as if it were wanted alone, though what the asking one has would cost less.
+static void what_finds_no_room_for_what_is_pinned_finds_it_for_what_is_not(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 2; kind++) {
+        struct world *world = program_world();
+        struct program asking = program_begin(world, 16, 0), within = program_begin(world, 5, 0),
+                       above = program_begin(world, 1, 0);
+        D3DKMT_HANDLE theirs, own[2], list[2];
+        uint64_t last_fifth = ferry_flags_pinned_lowest(PAGES(64)),
+                 last = 64 - (last_fifth + PAGE_SIZE - 1) / PAGE_SIZE;
+        for (unsigned i = 0; i < 2; i++)
+            own[i] = leaves_when_asked(world, &asking, last, false);
+        for (unsigned i = 0; i < 14; i++)
+            leaves_when_asked(world, &above, 2, true);
+        theirs = leaves_when_asked(world, &within, last, false);
+        assert_true(world_place(world, theirs).offset >= last_fifth);
+        program_become(world, &asking);
+        list[0] = world_create(world, PAGES(last), CPU | kinds[kind]);
+        list[1] = world_create(world, PAGES(last), CPU);
+        assert_true(world_resident(world, list, 2) >= 0);
+        world_wait(world, world_gpu_fill(world, list[1], 0, 64, 1));
+        assert_true(world_place(world, list[0]).offset >= last_fifth);
+        for (unsigned i = 0; i < 2; i++)
+            assert_int_equal(world_place(world, list[i]).segment, machine_local_segment);
+        assert_int_equal(world_place(world, theirs).segment, machine_local_segment);
+        assert_true(world_place(world, own[0]).segment == machine_local_segment ||
+                    world_place(world, own[1]).segment == machine_local_segment);
+        world_close(world);
+    }
+}
+
+// While another program ran, content was lost that could not leave beside an overlay. It stays on its list, but is not
+// brought in with the rest when it is its program's turn.
+static void what_was_lost_beside_an_overlay_takes_no_room_in_its_programs_turn(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 2; kind++) {
+        struct world *world = program_world();
+        struct program first = program_begin(world, 1, 0), second = program_begin(world, 1, 0);
+        program_become(world, &first);
+        pinned_in_aperture(world, kinds[kind]);
+        world->knobs->eviction_set = 1u << (machine_aperture_segment - 1);
+        D3DKMT_HANDLE large = world_create(world, PAGES(52), CPU), small = world_create(world, PAGES(4), CPU);
+        world_write(world, large, 1);
+        world_write(world, small, 2);
+        assert_true(list_it(world, &first, large, true) >= 0);
+        assert_true(list_it(world, &first, small, true) >= 0);
+        program_become(world, &second);
+        D3DKMT_HANDLE other = world_create(world, PAGES(48), CPU);
+        assert_true(list_it(world, &second, other, true) >= 0);
+        world_wait(world, world_gpu_fill(world, other, 0, 64, 3));
+        assert_true(world_place(world, large).lost);
+        assert_int_equal(world_statistics(world).contents_lost, 1);
+        program_become(world, &first);
+        world_wait(world, world_gpu_fill(world, small, PAGES(1), 64, 4));
+        assert_int_equal(world_place(world, small).segment, machine_local_segment);
+        assert_int_equal(world_place(world, large).segment, 0);
+        // So both lists are in place.
+        assert_int_equal(world_place(world, other).segment, machine_local_segment);
+        world_close(world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(R150_R151_R158_the_stop_takes_out_what_is_pinned_and_nothing_twice),
         cmocka_unit_test(R150_a_reset_after_a_hang_leaves_a_pinned_one_in_its_place),
+        cmocka_unit_test(what_finds_no_room_for_what_is_pinned_finds_it_for_what_is_not),
+        cmocka_unit_test(what_was_lost_beside_an_overlay_takes_no_room_in_its_programs_turn),
     };
     return WORLD_RUN(tests);
 }

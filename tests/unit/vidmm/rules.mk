@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 VIDMM_UNITS := address_space address_places address_batch address_batch_random table_shares segment_allocator victim \
-    plan plan_cases handles paging_index paging_line
+    plan plan_cases handles paging_index paging_line paging_look
 VIDMM_UNIT_PROGRAMS := $(VIDMM_UNITS:%=$(BUILD)/tests/vidmm_%)
 
 $(VIDMM_UNIT_PROGRAMS): $(BUILD)/tests/vidmm_%: tests/unit/vidmm/test_%.c \
@@ -20,8 +20,8 @@ PLAN_PROGRAMS := $(BUILD)/tests/vidmm_plan $(BUILD)/tests/vidmm_plan_cases
 $(PLAN_PROGRAMS): tests/unit/vidmm/plan_owner.h $(PLAN_OBJECTS) \
 	$(call sanitized,$(addprefix host-driver/vidmm/space/,segment_allocator.c directory.c victim.c))
 
-# It calls what tells the rest of the manager.
-$(BUILD)/tests/vidmm_paging_line: $(MANAGER_SAN)
+# These call what tells the rest of the manager.
+$(BUILD)/tests/vidmm_paging_line $(BUILD)/tests/vidmm_paging_look: $(MANAGER_SAN)
 
 TEST_PROGRAMS += $(VIDMM_UNIT_PROGRAMS)
 
