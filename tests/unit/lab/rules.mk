@@ -7,7 +7,9 @@ LAB_SOURCES := $(wildcard host-driver/lab/*.c host-driver/lab/policies/*.c) \
 $(BUILD)/tests/lab $(BUILD)/tests/lab_ahead: $(BUILD)/tests/%: tests/unit/lab/test_%.c tests/unit/lab/small_traces.h \
     $(call sanitized,$(LAB_SOURCES)) $$(MANAGER_SAN) $(HOST_HEADERS)
 	@mkdir -p $(@D)
-	$(SANITIZED_TEST) $(filter %.c %.o,$^) -o $@ -lcmocka -lz -lpthread
+	$(SANITIZED_TEST) $(filter %.c %.o,$^) -o $@ $(LAB_WRAPS) -lcmocka -lz -lpthread
+# Memory is refused there.
+$(BUILD)/tests/lab: private LAB_WRAPS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 $(BUILD)/tests/lab_ahead_threads: tests/unit/lab/test_lab_ahead.c tests/unit/lab/small_traces.h \
     $(LAB_SOURCES:%.c=$(BUILD)/obj-threads/%.o) $$(MANAGER_TSAN) $(HOST_HEADERS)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A policy of one's own that errs is stopped by name; what the machines count, on traces small enough to count by hand.
+#include <pthread.h>
+
+#include "lab/advice.h"
 #include "small_traces.h"
 
 // Three allocations of a page that the GPU writes, and two pages of video memory.
@@ -228,6 +231,120 @@ static void a_number_of_the_dead_is_nobodys(void **state)
     ferry_lab_packed_free(&two[1]);
 }
 
+// ---- No memory ----
+
+// Linked with --wrap for these: the so-manieth allocation is refused, the others are granted; 0 = all are.
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *memory, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+static uint64_t refused;
+static bool alone; // and to other threads than the first none is
+static pthread_t first;
+
+static bool grant(void)
+{
+    if (alone && !pthread_equal(pthread_self(), first))
+        return false;
+    return refused == 0 || --refused != 0;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+    return grant() ? __real_malloc(bytes) : NULL;
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return grant() ? __real_calloc(count, bytes) : NULL;
+}
+
+void *__wrap_realloc(void *memory, size_t bytes)
+{
+    return grant() ? __real_realloc(memory, bytes) : NULL;
+}
+
+static void expect_the_same(const struct ferry_lab_advice *advice, const struct ferry_lab_advice *whole)
+{
+    assert_true(advice->enough == whole->enough && advice->least == whole->least && advice->knee == whole->knee);
+    assert_true(advice->less_fits && advice->less_costs == whole->less_costs && advice->played == whole->played);
+    assert_true(advice->left_out.tried == whole->left_out.tried && advice->left_out.saves == whole->left_out.saves);
+    assert_memory_equal(advice->program_alone, whole->program_alone, sizeof whole->program_alone);
+}
+
+// Advice is whole or none: a run for which there was no memory says nothing of a size.
+static void each_refused_in_turn(uint32_t programs)
+{
+    const struct ferry_lab_packed *const list[] = {&packed, &packed};
+    struct ferry_lab_reading reading = {0};
+    struct ferry_lab_outcome outcome;
+    struct ferry_lab_advice whole, advice;
+    const uint64_t bytes = 5 * PAGE;
+    uint64_t n = 1;
+    bool done = false;
+
+    ferry_lab_release(&bench.traces);
+    bench.programs[1].weight = 1;
+    assert_int_equal(ferry_lab_prepare(&bench.traces, list, programs, true, &reading), 0);
+    ferry_lab_run(&bench, NULL, bytes, &outcome);
+    assert_int_equal(outcome.result, FERRY_LAB_OK);
+    assert_true(ferry_lab_advise(&bench, bytes, &outcome, &whole));
+    assert_true(whole.found && whole.enough > bytes && whole.less_fits);
+    for (; !done; n += 1 + n / 200) {
+        refused = n;
+        bool good = ferry_lab_advise(&bench, bytes, &outcome, &advice);
+        done = refused != 0;
+        refused = 0;
+        if (done)
+            assert_true(good);
+        if (!good)
+            assert_non_null(strstr(advice.problem, "memory"));
+        else
+            expect_the_same(&advice, &whole);
+    }
+    assert_true(n > 100);
+    // Who plays ahead has none: the search plays all of it itself.
+    bench.others = 2;
+    alone = true;
+    assert_true(ferry_lab_advise(&bench, bytes, &outcome, &advice));
+    alone = false;
+    expect_the_same(&advice, &whole);
+    bench.others = 0;
+    for (n = 1, done = false; !done; n++) {
+        struct ferry_lab_outcome again;
+
+        refused = n;
+        ferry_lab_run(&bench, NULL, bytes, &again);
+        done = refused != 0;
+        refused = 0;
+        assert_true(again.result == FERRY_LAB_OK || (again.result == FERRY_LAB_NO_MEMORY && !done));
+        if (again.result == FERRY_LAB_OK)
+            assert_true(again.worst_frame == outcome.worst_frame && again.most_in.count == outcome.most_in.count &&
+                        again.bytes_after_warm_up == outcome.bytes_after_warm_up);
+        ferry_lab_outcome_release(&again);
+    }
+    ferry_lab_outcome_release(&outcome);
+}
+
+static void advice_for_which_there_is_no_memory_is_none(void **state)
+{
+    char text[1024] = "";
+
+    (void)state;
+    // Four of two pages each, one after another, with room for two and a half.
+    for (unsigned i = 0; i < 4; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "a %u 8192 buffer\n", i);
+    for (unsigned i = 0; i < 40; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "t %u\nt %u\nf\n", i % 4, i / 2 % 4);
+    load(text);
+    first = pthread_self();
+    each_refused_in_turn(1);
+    each_refused_in_turn(2);
+    unload();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +355,7 @@ int main(void)
         cmocka_unit_test(a_job_that_does_not_fit),
         cmocka_unit_test(the_first_of_many),
         cmocka_unit_test(a_number_of_the_dead_is_nobodys),
+        cmocka_unit_test(advice_for_which_there_is_no_memory_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
