@@ -32,7 +32,14 @@ $(BUILD)/tests/framed: tests/unit/link/test_framed.c $(ROOT_COMPLEX) \
 	@mkdir -p $(@D)
 	$(LINK_TEST) -lpthread
 
-TEST_PROGRAMS += $(BUILD)/tests/framed
+# What it gives the root complex is the test's.
+$(BUILD)/tests/framed_transport: tests/unit/link/test_framed_transport.c \
+    $(call sanitized,$(addprefix host-driver/link/,framed.c fd_channel.c frames.c frame_code.c packet_queue.c problem.c)) \
+    $(HOST_HEADERS) $(CONTRACT)
+	@mkdir -p $(@D)
+	$(LINK_TEST) -Wl,--wrap=ferry_root_complex_open -lpthread
+
+TEST_PROGRAMS += $(BUILD)/tests/framed $(BUILD)/tests/framed_transport
 
 $(BUILD)/tests/channels: tests/unit/link/test_channels.c \
     $(call sanitized,host-driver/link/packet_queue.c host-driver/link/fd_channel.c) $(HOST_HEADERS)
