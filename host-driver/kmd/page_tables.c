@@ -55,15 +55,33 @@ static void store(uint8_t *at, uint64_t value)
         at[i] = (uint8_t)(value >> (8 * i));
 }
 
-static NTSTATUS update_by_cpu(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *u, uint32_t first, uint32_t count)
+// What Patch has to know of it.
+static void take_note(struct kmd_adapter *adapter, const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *u, uint32_t count)
+{
+    struct kmd_process *process = u->hProcess;
+    uint64_t entry;
+
+    adapter->unknown |= !process;
+    for (uint32_t i = 0; process && i < count; i++) {
+        entry_of(u, i, &entry);
+        kmd_known_write(process, u->PageTableLevel,
+                        u->FirstPteVirtualAddress + ((uint64_t)i << (PAGE_SHIFT + 9 * u->PageTableLevel)), entry);
+    }
+}
+
+static NTSTATUS update_by_cpu(struct kmd_adapter *adapter, const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *u,
+                              uint32_t first, uint32_t count)
 {
     uint8_t *table = u->PageTableAddress.CpuVirtual;
     uint64_t entry;
 
+    if (!table)
+        return STATUS_INVALID_PARAMETER;
     for (uint32_t i = 0; i < count; i++) {
         if (!entry_of(u, i, &entry))
             return STATUS_INVALID_PARAMETER;
     }
+    take_note(adapter, u, count);
     for (uint32_t i = 0; i < count; i++) {
         entry_of(u, i, &entry);
         store(table + 8 * (first + i), entry);
@@ -84,20 +102,6 @@ static bool place_of_table(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *u, uint
            kmd_place(u->PageTableAddress.GpuPhysical.SegmentId, u->PageTableAddress.GpuPhysical.SegmentOffset, kind,
                      address) &&
            !(*address & (PAGE_SIZE - 1));
-}
-
-// What Patch has to know of it.
-static void take_note(struct kmd_adapter *adapter, const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *u, uint32_t count)
-{
-    struct kmd_process *process = u->hProcess;
-    uint64_t entry;
-
-    adapter->unknown |= !process;
-    for (uint32_t i = 0; process && i < count; i++) {
-        entry_of(u, i, &entry);
-        kmd_known_write(process, u->PageTableLevel,
-                        u->FirstPteVirtualAddress + ((uint64_t)i << (PAGE_SHIFT + 9 * u->PageTableLevel)), entry);
-    }
 }
 
 // All entries alike, and of a 64 KiB page only those that are not valid are.
@@ -127,8 +131,7 @@ NTSTATUS kmd_build_update(struct kmd_adapter *adapter, struct writer *w, DXGKARG
         a->MultipassOffset > all || u->Flags.NativeFence || u->Flags.Reserved || u->pPageTableEntries64KB)
         return STATUS_INVALID_PARAMETER;
     if (u->UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL)
-        return u->PageTableAddress.CpuVirtual ? update_by_cpu(u, (uint32_t)first, (uint32_t)all)
-                                              : STATUS_INVALID_PARAMETER;
+        return update_by_cpu(adapter, u, (uint32_t)first, (uint32_t)all);
     if (!place_of_table(u, &kind, &address))
         return STATUS_INVALID_PARAMETER;
     for (uint32_t i = 0; i < all; i += scale) {

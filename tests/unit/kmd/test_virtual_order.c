@@ -475,6 +475,54 @@ static void what_is_kept_of_addresses_goes_with_their_tables(void **state)
     end(&p);
 }
 
+// One entry of a table in host memory: by the CPU, at once and without a buffer, or by a packet.
+static void write_in_host(struct program *p, const struct host_pages *table, uint64_t address, DXGK_PTE entry,
+                          bool by_cpu)
+{
+    DXGKARG_BUILDPAGINGBUFFER a = {.Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE};
+    DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *u = by_cpu ? &a.UpdatePageTable : &p->a.UpdatePageTable;
+
+    *u = (DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE){.pPageTableEntries = &entry,
+                                                  .StartIndex = (UINT)(address >> 12) & 511,
+                                                  .NumPageTableEntries = 1,
+                                                  .UpdateMode = by_cpu ? DXGK_PAGETABLEUPDATE_CPU_VIRTUAL
+                                                                       : DXGK_PAGETABLEUPDATE_GPU_PHYSICAL,
+                                                  .hProcess = p->process,
+                                                  .FirstPteVirtualAddress = address};
+    if (by_cpu) {
+        u->PageTableAddress.CpuVirtual = table->memory;
+        assert_int_equal(p->rig->kmd->DxgkDdiBuildPagingBuffer(p->rig->adapter, &a), STATUS_SUCCESS);
+    } else {
+        u->PageTableAddress.GpuPhysical.SegmentOffset = table->pfn[0] << 12;
+        p->a.Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE;
+        operate(p);
+    }
+}
+
+// However the one before was written.
+static void entries_that_the_cpu_writes_are_the_newest(void **state)
+{
+    struct program p;
+    struct host_pages host;
+
+    begin(*state, &p);
+    pages_make(p.rig, &host, 1);
+    write_entries(&p, 0, 0x1000, 8, to_local(0x40000));
+    write_entries(&p, 1, LARGE, 1, (DXGK_PTE){.Valid = 1, .CacheCoherent = 1, .PageAddress = host.pfn[0]});
+    for (unsigned round = 0; round < 3; round++) {
+        // A page that nobody writes; what 0x3000 leads to; another one that nobody writes.
+        write_in_host(&p, &host, LARGE + 0x5000, to_local(round == 1 ? 0x42000 : 0x80000), round > 0);
+        flush(&p, LARGE + 0x5000, LARGE + 0x6000);
+        send_buffer(&p);
+        by_address(&p, 0x1000, 0x3000, 64);
+        by_address(&p, LARGE + 0x5000, 0x6000, 64);
+        submit(&p, round == 1 ? "aw" : "aa");
+        done(&p);
+    }
+    pages_free(p.rig, &host);
+    end(&p);
+}
+
 int main(void)
 {
     rig_model = 2;
@@ -487,6 +535,7 @@ int main(void)
         CASE(what_is_not_known_waits_and_makes_wait),
         CASE(entries_that_nobody_is_named_for_make_all_wait),
         CASE(entries_that_are_copied_make_all_wait),
+        CASE(entries_that_the_cpu_writes_are_the_newest),
         CASE(what_is_kept_of_addresses_goes_with_their_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
