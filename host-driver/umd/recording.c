@@ -284,10 +284,10 @@ void umd_recording_renamed(struct umd_recording *job, struct ferry_vidmm *vidmm)
             for (uint32_t k = 0; k < chunk->reference_count; k++) {
                 uint64_t address = 0;
 
-                // One that has lost its address, or is gone, keeps what it had: its job faults, or is refused.
+                // One that is gone keeps what it had: its job is refused. One that has lost its address has none.
                 if (chunk->addresses[k] &&
-                    ferry_vidmm_own_address(vidmm, chunk->references[k].allocation, &address) == FERRY_OK && address)
-                    chunk->addresses[k] = address;
+                    ferry_vidmm_own_address(vidmm, chunk->references[k].allocation, &address) == FERRY_OK)
+                    chunk->addresses[k] = address ? address : FERRY_VIDMM_NOWHERE;
             }
             fill_in(chunk);
         }

@@ -118,6 +118,9 @@ int ferry_vidmm_destroy_context(struct ferry_vidmm *manager, D3DKMT_HANDLE conte
 
 /// A job was written for addresses of another instance than the one that holds the content now.
 #define FERRY_VIDMM_RENAMED 2
+/// The address for a reference to what has lost its own ones, where a job faults: nothing is ever mapped beyond 48
+/// bits.
+#define FERRY_VIDMM_NOWHERE (UINT64_C(1) << 48)
 /// Bring back whatever of the device's residency list is out and queue the job behind the paging of the allocations it
 /// names; patched and submitted when that is done. *fence is the job's number, growing in one context. Errors:
 /// ARGUMENT, HANDLE, FOREIGN, RANGE (a patch outside the commands or the allocation), NOT_RESIDENT (named, but count
@@ -126,7 +129,8 @@ int ferry_vidmm_destroy_context(struct ferry_vidmm *manager, D3DKMT_HANDLE conte
 /// A job of several DMA buffers, 1 and more, is one job: they are queued one behind the other or not at all, *fence is
 /// the last one's, and a fault of any of them is the job's.
 /// FERRY_VIDMM_RENAMED, which is no error: nothing is queued, the address for a reference is not the own one of the
-/// instance that holds the content; ask for it (ferry_vidmm_own_address()), write the commands anew, and submit again.
+/// instance that holds the content; ask for it (ferry_vidmm_own_address()), write the commands anew, for
+/// FERRY_VIDMM_NOWHERE if it has none any more, and submit again.
 int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context, const struct ferry_vidmm_submission *buffers,
                        uint32_t count, uint64_t *fence);
 /// Wait until the job is done. Errors: HANDLE, ARGUMENT (not the number of a job of this context; of those that are

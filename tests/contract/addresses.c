@@ -108,6 +108,7 @@ struct mapping {
     const struct ferry_vidmm *manager;
     D3DKMT_HANDLE allocation;
     uint64_t address, bytes;
+    bool gone; // A test has freed it.
 };
 static struct mapping mappings[SLOTS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -210,7 +211,7 @@ int __wrap_ferry_vidmm_create_allocation(struct ferry_vidmm *manager, D3DKMT_HAN
         .size = sizeof(range), .least = OWN_ADDRESSES, .bytes = place.bytes, .each_instance = true};
     // What gets none is named by patches, as programs do it.
     if (ferry_vidmm_map_virtual(manager, device, *handle, 0, false, &range) == FERRY_OK)
-        keep(&(struct mapping){manager, *handle, range.address, range.bytes});
+        keep(&(struct mapping){manager, *handle, range.address, range.bytes, false});
     return result;
 }
 
@@ -232,9 +233,11 @@ static void follow(struct ferry_vidmm *manager, const struct ferry_vidmm_submiss
         uint64_t own = 0;
         ferry_vidmm_own_address(manager, allocation, &own);
         pthread_mutex_lock(&lock);
-        for (unsigned k = 0; k < SLOTS && own != 0; k++)
-            if (mappings[k].allocation == allocation && mappings[k].manager == manager)
-                mappings[k].address = own;
+        for (unsigned k = 0; k < SLOTS; k++)
+            if (mappings[k].allocation == allocation && mappings[k].manager == manager) {
+                mappings[k].address = own != 0 ? own : mappings[k].address;
+                mappings[k].gone = own == 0;
+            }
         pthread_mutex_unlock(&lock);
     }
 }
@@ -252,8 +255,10 @@ static struct addressed address(struct ferry_vidmm *manager, struct ferry_vidmm_
                              calloc(buffer->reference_count + 1, sizeof(*made.addresses))};
     uint32_t left = 0;
     memcpy(made.commands, buffer->commands, buffer->bytes);
-    for (uint32_t i = 0; buffer->references && i < buffer->reference_count; i++)
-        made.addresses[i] = find(manager, buffer->references[i].allocation, false).address;
+    for (uint32_t i = 0; buffer->references && i < buffer->reference_count; i++) {
+        const struct mapping mapping = find(manager, buffer->references[i].allocation, false);
+        made.addresses[i] = mapping.gone ? FERRY_VIDMM_NOWHERE : mapping.address;
+    }
     for (uint32_t i = 0; i < buffer->patch_count; i++) {
         const D3DDDI_PATCHLOCATIONLIST *patch = &buffer->patches[i];
         struct mapping mapping = {0};

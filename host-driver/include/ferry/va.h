@@ -11,10 +11,10 @@
 // four of them leaves to each other program with a device those missing to four, and four to one that is yet to come
 // (docs/manual/page-tables.md). Each allocation is mapped by itself, from 2^47 on, when it is made; jobs that name it
 // are submitted with that address, and nothing is patched in them. ferry_va_free() takes such a mapping away as any
-// other: jobs that name the allocation fault then. Where no page tables are left it has none, and its jobs are patched
-// as in model 1, until it is made resident, or named by a packet that is recorded, after page tables have been given
-// back: then it is mapped, if it can be. Each instance that a lock with DISCARD makes has such an address too. Of what
-// ferry_va_map() has mapped there is one instance: such a lock waits.
+// other: jobs that name the allocation fault then, whatever is mapped there afterwards. Where no page tables are left
+// it has none, and its jobs are patched as in model 1, until it is made resident, or named by a packet that is
+// recorded, after page tables have been given back: then it is mapped, if it can be. Each instance that a lock with
+// DISCARD makes has such an address too. Of what ferry_va_map() has mapped there is one instance: such a lock waits.
 #ifndef FERRY_VA_H
 #define FERRY_VA_H
 

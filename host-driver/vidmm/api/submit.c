@@ -27,7 +27,8 @@ static int check(struct ferry_vidmm *manager, struct ferry_vm_context *context,
             return FERRY_ERROR_LOCKED;
         uint64_t address = submission->addresses ? submission->addresses[i] : 0;
         const struct ferry_vm_range *own = address ? ferry_vm_virtual_own(allocation) : NULL;
-        if (own && own->first * PAGE_SIZE != address)
+        // What has been freed may be somebody else's address by now.
+        if (address && (own ? own->first * PAGE_SIZE : FERRY_VIDMM_NOWHERE) != address)
             return FERRY_VIDMM_RENAMED;
     }
     for (uint32_t i = 0; i < submission->patch_count; i++) {
