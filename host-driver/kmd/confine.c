@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A user's buffer reaches the allocations of its list and nothing else, whatever its commands say. By GPU address the
-// page tables see to that; a packet that names a place must lie within an allocation that the list has there, and
+// page tables of its process see to that, and without a process it has none: the space that its ring entry names is the
+// paging process's. A packet that names a place must lie within an allocation that the list has there, and
 // writes only one that the list says is written, or the manager would believe that what it paged out is still so.
 // What goes beyond is made to name host memory, which no user ring has the right to: the firmware refuses it as that
 // job's own fault (RIGHTS, at that address). An error of Patch would stop the adapter for everyone.
@@ -59,8 +60,9 @@ static const struct shape {
     [FERRY_OPCODE_DISCARD] = {FERRY_PACKET_DISCARD_SIZE, 0, FERRY_PACKET_DISCARD_ADDRESS},
 };
 
-// What the packet, of that opcode and shape, reads or writes by place. false: nothing.
-static bool range_of(const uint8_t *packet, uint32_t opcode, bool source, struct kmd_range *r)
+// What the packet, of that opcode and shape, reads or writes by place, or by addresses that it does not have. false:
+// nothing.
+static bool range_of(const uint8_t *packet, uint32_t opcode, bool source, bool has_addresses, struct kmd_range *r)
 {
     uint32_t at = source ? shapes[opcode].source : shapes[opcode].destination;
     // Every one but a fence has its bytes in the same place, a rectangle those of a row.
@@ -74,7 +76,8 @@ static bool range_of(const uint8_t *packet, uint32_t opcode, bool source, struct
         begin(packet, source, at, r);
         r->last = r->first + bytes - 1;
     }
-    return r->kind == FERRY_ADDRESS_KIND_LOCAL || r->kind == FERRY_ADDRESS_KIND_APERTURE;
+    return r->kind == FERRY_ADDRESS_KIND_LOCAL || r->kind == FERRY_ADDRESS_KIND_APERTURE ||
+           (r->kind == FERRY_ADDRESS_KIND_VIRTUAL && !has_addresses);
 }
 
 static bool within(const DXGK_ALLOCATIONLIST *entry, const struct kmd_range *r, bool write)
@@ -102,12 +105,14 @@ void kmd_confine(const DXGKARG_PATCH *p, uint8_t *packet, uint32_t bytes)
     static const uint32_t system[] = {FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, FERRY_ADDRESS_KIND_SYSTEM),
                                       FERRY_PUT(FERRY_PACKET_PLACES_SOURCE_KIND, FERRY_ADDRESS_KIND_SYSTEM)};
     uint32_t opcode = FERRY_GET(FERRY_PACKET_HEADER_OPCODE, get32(packet));
+    const struct kmd_context *context = p->hContext;
+    bool has_addresses = context->device->process;
     struct kmd_range r;
 
     // Of another length than its opcode has the firmware refuses it, and whatever needs a right.
     if (opcode >= sizeof shapes / sizeof shapes[0] || shapes[opcode].bytes != bytes)
         return;
     for (unsigned source = 0; source < 2; source++)
-        if (range_of(packet, opcode, source, &r) && !is_listed(p, &r, !source))
+        if (range_of(packet, opcode, source, has_addresses, &r) && !is_listed(p, &r, !source))
             put32(packet + 4, (get32(packet + 4) & ~masks[source]) | system[source]);
 }

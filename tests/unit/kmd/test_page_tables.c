@@ -240,6 +240,37 @@ static void what_the_cpu_has_written_is_walked(void **state)
     pages_free(rig, &host);
 }
 
+// Without a process there are no addresses: those of the space that such a job's ring entry names are the paging
+// process's.
+static void a_job_without_a_process_reaches_no_addresses(void **state)
+{
+    struct rig *rig = *state;
+    HANDLE system = make_process(rig, true);
+    DXGKARG_BUILDPAGINGBUFFER a;
+    DXGK_PTE page = local_page(CONTENT_AT);
+    struct ferry_gpu_memory commands;
+    DXGKARG_CREATECONTEXT context = {.NodeOrdinal = 1};
+    struct ferry_fault fault = {.size = sizeof fault};
+
+    make_tables(rig, system, 1);
+    a = start(rig);
+    update_arguments(&a, 0, LEVEL0_AT, 5, 1, &page);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    submit_paging(rig, &a, 2);
+    wait_for(rig, 0, 2);
+    spoil(rig, CONTENT_AT, 0x5a, 4096);
+    assert_int_equal(rig->kmd->DxgkDdiCreateContext(rig->device, &context), STATUS_SUCCESS);
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
+    write_virtual(rig, context.hContext, &commands, 0x5028, 1, 1);
+    assert_true(ferry_kmd_next_fault(rig->adapter, &fault));
+    assert_int_equal(fault.kind, 7);
+    assert_true(fault.address == 0x5028 && fault.is_write);
+    assert_true(entry_at(rig, CONTENT_AT, 5) == 0x5a5a5a5a5a5a5a5a);
+    rig->kmd->DxgkDdiDestroyContext(context.hContext);
+    ferry_gpu_memory_free(rig->gpu, &commands);
+    rig->kmd->DxgkDdiDestroyProcess(rig->adapter, system);
+}
+
 // Which packets a flush makes: opcode and scope.
 static void a_flush_forgets_no_more_than_it_has_to(void **state)
 {
@@ -346,10 +377,10 @@ int main(void)
 {
     rig_model = 2;
     const struct CMUnitTest tests[] = {
-        CASE(tables_that_operations_write_are_walked),  CASE(entries_in_each_form_and_size),
-        CASE(a_whole_table_goes_through_small_buffers), CASE(tables_by_cpu_by_their_virtual_address_and_copied),
-        CASE(what_the_cpu_has_written_is_walked),       CASE(a_flush_forgets_no_more_than_it_has_to),
-        CASE(what_no_manager_may_ask_is_refused),
+        CASE(tables_that_operations_write_are_walked),      CASE(entries_in_each_form_and_size),
+        CASE(a_whole_table_goes_through_small_buffers),     CASE(tables_by_cpu_by_their_virtual_address_and_copied),
+        CASE(a_job_without_a_process_reaches_no_addresses), CASE(what_the_cpu_has_written_is_walked),
+        CASE(a_flush_forgets_no_more_than_it_has_to),       CASE(what_no_manager_may_ask_is_refused),
     };
 
     printf("miniport: real\n");
