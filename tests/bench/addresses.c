@@ -61,7 +61,7 @@ static void million(const char *name, uint64_t pages, uint64_t stride)
     ferry_vm_address_space_init(&space, &pool);
     double begin = now();
     for (uint64_t i = 0; i < MILLION / pages; i++) {
-        struct ferry_vm_where where = {i * stride, 0, 0, 1};
+        struct ferry_vm_where where = {i * stride, 0, 0, 1, 0};
 
         ok(ferry_vm_address_map(&space, &where, pages, &owner, 0, false, &range, &missing), "map");
         while (ferry_vm_address_fresh(&space))
@@ -130,7 +130,7 @@ static void million_by_updates(const char *name, uint64_t pages, uint64_t stride
     if (!ferry_vm_table_pool_init(&pool, 0, 3u << 20))
         ok(FERRY_ERROR_NO_HOST_MEMORY, "tables");
     ferry_vm_address_space_init(&space, &pool);
-    ok(ferry_vm_address_reserve(&space, &(struct ferry_vm_where){0, 0, 0, 1}, 2 * half, &first), "reserve");
+    ok(ferry_vm_address_reserve(&space, &(struct ferry_vm_where){0, 0, 0, 1, 0}, 2 * half, &first), "reserve");
     const double map = updates(&space, FERRY_VA_MAP, pages, stride, 0);
     const double copy = updates(&space, FERRY_VA_COPY, pages, stride, half);
     const double unmap = updates(&space, FERRY_VA_UNMAP, pages, stride, half);

@@ -54,9 +54,9 @@ static uint64_t free_place(const struct ferry_vm_address_space *space, uint64_t 
 }
 
 // Smaller pages are better than none.
-static uint64_t next_alignment(uint64_t alignment)
+static uint64_t next_alignment(uint64_t alignment, uint64_t smallest)
 {
-    return alignment > FERRY_VM_GROUP_PAGES ? FERRY_VM_GROUP_PAGES : 1;
+    return ferry_vm_most(alignment > FERRY_VM_GROUP_PAGES ? FERRY_VM_GROUP_PAGES : 1, smallest);
 }
 
 int ferry_vm_place_find(const struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
@@ -64,6 +64,7 @@ int ferry_vm_place_find(const struct ferry_vm_address_space *space, const struct
 {
     uint64_t alignment = alignment_of(where), least = least_of(where), most = most_of(where);
 
+    smallest = ferry_vm_most(smallest, where->smallest);
     if (pages == 0 || pages > FERRY_VM_VA_PAGES || (alignment & (alignment - 1)))
         return FERRY_ERROR_ARGUMENT;
     if (where->base != UINT64_MAX) {
@@ -80,7 +81,7 @@ int ferry_vm_place_find(const struct ferry_vm_address_space *space, const struct
         if (*first != UINT64_MAX)
             return FERRY_OK;
         if (alignment > smallest) {
-            alignment = next_alignment(alignment);
+            alignment = next_alignment(alignment, smallest);
         } else if (!over_borders) {
             over_borders = true;
             alignment = alignment_of(where);
@@ -202,13 +203,15 @@ uint64_t ferry_vm_place_with_tables(const struct ferry_vm_address_space *space, 
 {
     struct search search = {space, pages, first, tables_at(space, first, pages), is_over_border(first, pages)};
 
-    for (uint64_t alignment = alignment_of(where);; alignment = next_alignment(alignment)) {
+    uint64_t smallest = ferry_vm_most(1, where->smallest);
+
+    for (uint64_t alignment = alignment_of(where);; alignment = next_alignment(alignment, smallest)) {
         const struct bounds bounds = {least_of(where), most_of(where), alignment};
 
         if (!try_all(&search, bounds.least, bounds.most, alignment) && space->root)
             try_tables(&search, space->root, &bounds);
-        if (search.tables <= ferry_vm_tables_free(space) || (alignment == 1 && search.over_borders))
+        if (search.tables <= ferry_vm_tables_free(space) || (alignment == smallest && search.over_borders))
             return search.first;
-        search.over_borders |= alignment == 1;
+        search.over_borders |= alignment == smallest;
     }
 }

@@ -84,9 +84,9 @@ struct ferry_vm_address_space {
 
 /// Where a range is to be. Pages; base UINT64_MAX = any place in [least, most), most 0 = no bound. Of any place the
 /// alignment is a wish: where there is no room otherwise it is that of smaller pages, of a reservation of no smaller
-/// ones than 64 KiB.
+/// ones than 64 KiB; and of no smaller ones than `smallest`, a power of two as the alignment is and no larger, 0 = 1.
 struct ferry_vm_where {
-    uint64_t base, least, most, alignment;
+    uint64_t base, least, most, alignment, smallest;
 };
 
 /// Of a range that may be anywhere: so that it has pages as large as it has room for.

@@ -36,7 +36,7 @@ static void end(uint32_t tables)
 
 static int reserve(uint64_t first, uint64_t pages)
 {
-    const struct ferry_vm_where where = {first, 0, 0, 1};
+    const struct ferry_vm_where where = {first, 0, 0, 1, 0};
     uint64_t at;
 
     return ferry_vm_address_reserve(&space, &where, pages, &at);

@@ -89,7 +89,7 @@ static void pieces_of_a_reservation_are_one_again(void **state)
     begin(20);
     assert_int_equal(reserve(64, 64), FERRY_OK);
     for (uint64_t i = 0; i < 3; i++) {
-        const struct ferry_vm_where where = {64 + 4 * i, 0, 0, 1};
+        const struct ferry_vm_where where = {64 + 4 * i, 0, 0, 1, 0};
 
         assert_int_equal(ferry_vm_address_map(&space, &where, 4, &owners[1], 0, false, &pieces[i], &bytes), FERRY_OK);
     }
@@ -249,7 +249,7 @@ static void what_is_mapped_alike_stays(void **state)
 static void bad_operations_have_names(void **state)
 {
     struct ferry_vm_batch batch;
-    const struct ferry_vm_where where = {200, 0, 0, 1};
+    const struct ferry_vm_where where = {200, 0, 0, 1, 0};
     const struct ferry_vm_part huge = {512, UINT64_C(1) << 20, &owners[1], 0, false};
     struct ferry_vm_range *range;
     uint64_t bytes;
@@ -299,7 +299,7 @@ static void bad_operations_have_names(void **state)
 static void an_edge_cuts_the_entry_that_it_is_in(void **state)
 {
     const uint64_t places[] = {1300, 1300 + 16, 1300 + 512, 1300 + 3, 1300 + 32 + 512};
-    const struct ferry_vm_where where = {1300, 0, 0, 1};
+    const struct ferry_vm_where where = {1300, 0, 0, 1, 0};
     struct ferry_vm_range *range;
     uint64_t bytes, cuts = 0;
 

@@ -36,8 +36,8 @@ static void end(void)
 
 static int map(uint64_t base, uint64_t least, uint64_t most, uint64_t pages, uint64_t *first, uint64_t *bytes)
 {
-    const struct ferry_vm_where where = {base, least, most, ferry_vm_address_alignment(pages)};
-    const struct ferry_vm_where exact = {base, 0, 0, 1};
+    const struct ferry_vm_where where = {base, least, most, ferry_vm_address_alignment(pages), 0};
+    const struct ferry_vm_where exact = {base, 0, 0, 1, 0};
     struct ferry_vm_range *range;
     int error =
         ferry_vm_address_map(&space, base == UINT64_MAX ? &where : &exact, pages, &owner, 0, false, &range, bytes);
@@ -96,7 +96,7 @@ static void a_place_across_a_border_is_no_reason_to_refuse(void **state)
 // What has just been unmapped there is not at once another's, nor what was reserved.
 static void an_address_is_not_taken_again_at_once(void **state)
 {
-    const struct ferry_vm_where anywhere = {UINT64_MAX, 0, 0, 1};
+    const struct ferry_vm_where anywhere = {UINT64_MAX, 0, 0, 1, 0};
     uint64_t first, again, bytes;
 
     (void)state;
@@ -141,7 +141,7 @@ static void tables_are_found_behind_any_number_of_places(void **state)
     (void)state;
     begin(5);
     for (uint64_t i = 0; i < 6000; i++) {
-        const struct ferry_vm_where where = {(UINT64_C(1) << 20) + 2048 * i, 0, 0, 1};
+        const struct ferry_vm_where where = {(UINT64_C(1) << 20) + 2048 * i, 0, 0, 1, 0};
 
         assert_int_equal(ferry_vm_address_reserve(&space, &where, 16, &first), FERRY_OK);
     }
@@ -218,7 +218,7 @@ static void random_step(uint32_t *taken, uint32_t *refused)
     struct ferry_vm_range *range = ferry_vm_address_find(&space, WINDOW_FIRST + draw(WINDOW));
 
     if (draw(8) == 0) {
-        const struct ferry_vm_where where = {WINDOW_FIRST + draw(WINDOW), 0, 0, 1};
+        const struct ferry_vm_where where = {WINDOW_FIRST + draw(WINDOW), 0, 0, 1, 0};
 
         (void)ferry_vm_address_reserve(&space, &where, 1 + draw(150), &first);
     } else if (draw(2) && range && range->owner) {
@@ -284,7 +284,7 @@ static void narrow_bounds_are_no_reason_to_refuse(void **state)
 // What is only reserved begins at a multiple of 64 KiB, whatever the bounds.
 static void a_reservation_between_narrow_bounds_is_of_whole_groups(void **state)
 {
-    const struct ferry_vm_where narrow = {UINT64_MAX, 112, 720, 512}, narrower = {UINT64_MAX, 101, 713, 512};
+    const struct ferry_vm_where narrow = {UINT64_MAX, 112, 720, 512, 0}, narrower = {UINT64_MAX, 101, 713, 512, 0};
     uint64_t first;
 
     (void)state;
@@ -337,7 +337,7 @@ static void a_place_lies_between_two_multiples_of_4_gib_if_it_can(void **state)
     assert_true(first < border && first + 7 <= border + 4);
     end();
     // More than lies between two goes over one.
-    struct ferry_vm_where large = {UINT64_MAX, 0, 0, 1};
+    struct ferry_vm_where large = {UINT64_MAX, 0, 0, 1, 0};
     begin(4);
     space.next = border - 16;
     assert_int_equal(ferry_vm_address_reserve(&space, &large, border + 16, &first), FERRY_OK);
@@ -428,7 +428,7 @@ static void check_node(const struct ferry_vm_range *top, uint64_t room[FERRY_VM_
 
 static void random_place(uint32_t *placed, uint32_t *none)
 {
-    struct ferry_vm_where where = {UINT64_MAX, 16 * draw(200), 0, UINT64_C(1) << draw(11)};
+    struct ferry_vm_where where = {UINT64_MAX, 16 * draw(200), 0, UINT64_C(1) << draw(11), 0};
     uint64_t pages = 1 + draw(draw(3) ? 20 : 700), first, bytes, room[FERRY_VM_ROOMS];
     struct ferry_vm_range *range = ferry_vm_address_find(&space, draw(6000));
 
@@ -442,7 +442,7 @@ static void random_place(uint32_t *placed, uint32_t *none)
     } else if (draw(3) == 0 && range) {
         (void)ferry_vm_address_release(&space, range->first, range->pages);
     } else if (draw(4) == 0 && range && range->pages > 2 && !range->owner) {
-        const struct ferry_vm_where inside = {range->first + draw(range->pages - 1), 0, 0, 1};
+        const struct ferry_vm_where inside = {range->first + draw(range->pages - 1), 0, 0, 1, 0};
 
         assert_int_equal(ferry_vm_address_map(&space, &inside, 1, &owner, 0, false, &range, &bytes), FERRY_OK);
     } else {

@@ -16,11 +16,11 @@
 #include "ferry/error.h"
 #include "vidmm/space/address_space.h"
 
-static const struct ferry_vm_where anywhere = {UINT64_MAX, 0, 0, 1};
+static const struct ferry_vm_where anywhere = {UINT64_MAX, 0, 0, 1, 0};
 
 static struct ferry_vm_where at(uint64_t page)
 {
-    return (struct ferry_vm_where){page, 0, 0, 1};
+    return (struct ferry_vm_where){page, 0, 0, 1, 0};
 }
 
 static uint64_t take_note(struct ferry_vm_address_space *space)
@@ -57,11 +57,11 @@ static void bad_arguments_have_names_and_change_nothing(void **state)
     assert_int_equal(MAP(where, 2), FERRY_ERROR_ARGUMENT);
     assert_int_equal(MAP(where, 0), FERRY_ERROR_ARGUMENT);
     assert_int_equal(MAP(anywhere, FERRY_VM_VA_PAGES + 1), FERRY_ERROR_ARGUMENT);
-    where = (struct ferry_vm_where){17, 0, 0, 16};
+    where = (struct ferry_vm_where){17, 0, 0, 16, 0};
     assert_int_equal(ferry_vm_address_reserve(&space, &where, 16, &first), FERRY_ERROR_ARGUMENT);
-    where = (struct ferry_vm_where){UINT64_MAX, 64, 64, 16};
+    where = (struct ferry_vm_where){UINT64_MAX, 64, 64, 16, 0};
     assert_int_equal(ferry_vm_address_reserve(&space, &where, 16, &first), FERRY_ERROR_ARGUMENT);
-    where = (struct ferry_vm_where){UINT64_MAX, 64, 80, 16};
+    where = (struct ferry_vm_where){UINT64_MAX, 64, 80, 16, 0};
     assert_int_equal(ferry_vm_address_reserve(&space, &where, 17, &first), FERRY_ERROR_NO_VIDEO_MEMORY);
     assert_int_equal(ferry_vm_address_reserve(&space, &where, 16, &first), FERRY_OK);
     assert_int_equal(first, 64);
@@ -290,7 +290,7 @@ static void any_place_is_a_free_one(void **state)
 {
     struct ferry_vm_table_pool pool;
     struct ferry_vm_address_space space;
-    struct ferry_vm_where where = {UINT64_MAX, 32, 32 + 64, 16};
+    struct ferry_vm_where where = {UINT64_MAX, 32, 32 + 64, 16, 0};
     uint64_t first[4], one_more;
 
     (void)state;
@@ -345,7 +345,7 @@ static double time_to_shrink(uint64_t tables, bool second)
 {
     struct ferry_vm_table_pool pool;
     struct ferry_vm_address_space space;
-    const struct ferry_vm_where where = {0, 0, 0, 1};
+    const struct ferry_vm_where where = {0, 0, 0, 1, 0};
     struct ferry_vm_range *range;
     uint64_t bytes, pages = tables * FERRY_VM_TABLE_ENTRIES;
     struct timespec from, to;
@@ -358,7 +358,7 @@ static double time_to_shrink(uint64_t tables, bool second)
     ferry_vm_address_unmap(&space, range);
     uint64_t all = space.tables;
     for (uint64_t first = 0; second && first < pages; first += 2 * FERRY_VM_TABLE_ENTRIES) {
-        const struct ferry_vm_where there = {first, 0, 0, 1};
+        const struct ferry_vm_where there = {first, 0, 0, 1, 0};
 
         assert_int_equal(ferry_vm_address_map(&space, &there, 1, &owner, 0, false, &range, &bytes), FERRY_OK);
     }

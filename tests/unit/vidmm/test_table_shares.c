@@ -46,7 +46,7 @@ static void end(void)
 
 static int map(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages, uint64_t *bytes)
 {
-    const struct ferry_vm_where where = {first, 0, 0, 1};
+    const struct ferry_vm_where where = {first, 0, 0, 1, 0};
     struct ferry_vm_range *range;
     int error = ferry_vm_address_map(space, &where, pages, &owner, 0, false, &range, bytes);
 
@@ -132,7 +132,7 @@ static void a_small_pool_is_one_programs_and_what_is_no_program_leaves_nothing(v
 // At any place: one that takes no more tables than are left is found before anything is refused, though not aligned.
 static void a_place_is_looked_for_by_what_is_left(void **state)
 {
-    const struct ferry_vm_where any = {UINT64_MAX, 2 * APART, 0, 16};
+    const struct ferry_vm_where any = {UINT64_MAX, 2 * APART, 0, 16, 0};
     struct ferry_vm_range *range;
     uint64_t bytes;
 
@@ -154,7 +154,7 @@ static void a_batch_leaves_as_much(void **state)
 {
     struct ferry_vm_batch batch;
     uint64_t bytes, at;
-    const struct ferry_vm_where where = {0, 0, 0, 1};
+    const struct ferry_vm_where where = {0, 0, 0, 1, 0};
 
     (void)state;
     begin(24, 2);
