@@ -141,6 +141,37 @@ typedef struct _DXGK_SEGMENTBANKPREFERENCE {
 #define D3DDDI_ALLOCATIONPRIORITY_HIGH    0xA0000000u
 #define D3DDDI_ALLOCATIONPRIORITY_MAXIMUM 0xC8000000u
 
+// What a driver from 2.0 on says of how it uses an allocation, where its flag word has no bits for it any more. The
+// manager reads Swizzled: the GPU has it in tiles, as bit 7 says it of a 1.x driver (DXGK_ALLOC_FLAG_SWIZZLED).
+typedef struct _DXGK_ALLOCATIONUSAGEINFO1 {
+    union {
+        struct {
+            UINT PrivateFormat : 1;
+            UINT Swizzled : 1;
+            UINT MipMap : 1;
+            UINT Cube : 1;
+            UINT Volume : 1;
+            UINT Vertex : 1;
+            UINT Index : 1;
+            UINT Reserved : 25;
+        };
+        UINT Value;
+    } Flags;
+    UINT PrivateFormat; // the public union has the public formats here too
+    UINT SwizzledFormat;
+    UINT ByteOffset;
+    UINT Width;
+    UINT Height;
+    UINT Pitch;
+    UINT Depth;
+    UINT SlicePitch;
+} DXGK_ALLOCATIONUSAGEINFO1;
+
+typedef struct _DXGK_ALLOCATIONUSAGEHINT {
+    UINT Version; // 1
+    DXGK_ALLOCATIONUSAGEINFO1 v1;
+} DXGK_ALLOCATIONUSAGEHINT;
+
 typedef struct _DXGK_ALLOCATIONINFO {
     VOID *pPrivateDriverData;   // in: what the user-mode driver says of the allocation (allocation_private.h).
     UINT PrivateDriverDataSize; // in
@@ -161,8 +192,8 @@ typedef struct _DXGK_ALLOCATIONINFO {
         UINT Flags;
         DXGK_ALLOCATIONINFOFLAGS_WDDM2_0 FlagsWddm2;
     };
-    VOID *pAllocationUsageHint;
-    UINT AllocationPriority; // out: never 0
+    const DXGK_ALLOCATIONUSAGEHINT *pAllocationUsageHint; // out: the driver's, until the call is over; NULL = nothing
+    UINT AllocationPriority;                              // out: never 0
     DXGK_ALLOCATIONINFOFLAGS2 Flags2;
 } DXGK_ALLOCATIONINFO;
 

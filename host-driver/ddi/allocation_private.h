@@ -20,8 +20,8 @@ struct ferry_allocation_private {
     UINT SegmentPreference; // D3DDDI_SEGMENTPREFERENCE; 0 = the miniport's choice.
     UINT RenamingLimit;     // MaximumRenamingListLength; 0 = no limit.
     UINT Compressed;        // 1 = content with runs: 2 pages to 1 GiB, Aperture and NotifyEviction (ferry/runs.h).
-    UINT AlternateVA;       // 1 = locks with UseAlternateVA may be asked for; of a tiled one.
-    // Tiled in video memory: Bytes are its tiles'. Driver model 1, not with Aperture or Compressed.
+    UINT AlternateVA;       // 1 = locks with UseAlternateVA may be asked for; of a tiled one, in driver model 1.
+    // Tiled in video memory: Bytes are its tiles'. Not with Aperture or Compressed.
     struct ferry_tiling_private Tiling;
 };
 

@@ -57,6 +57,8 @@ NTSTATUS kmd_destroy_context(HANDLE hContext)
     return STATUS_SUCCESS;
 }
 
+static const DXGK_ALLOCATIONUSAGEHINT in_tiles = {.Version = 1, .v1 = {.Flags.Swizzled = 1}};
+
 static NTSTATUS create_one(const struct kmd_adapter *adapter, DXGK_ALLOCATIONINFO *info)
 {
     const struct ferry_allocation_private *wish = info->pPrivateDriverData;
@@ -70,7 +72,7 @@ static NTSTATUS create_one(const struct kmd_adapter *adapter, DXGK_ALLOCATIONINF
         (wish->Compressed && (!wish->Aperture || !(wish->Flags2 & DXGK_ALLOC_FLAG2_NOTIFY_EVICTION) ||
                               wish->Bytes <= PAGE_SIZE || wish->Bytes > MOST_WITH_RUNS)))
         return STATUS_INVALID_PARAMETER;
-    if (wish->Tiling.TileBytes && (adapter->model != 1 || !adapter->info.tiling))
+    if ((wish->Tiling.TileBytes && !adapter->info.tiling) || (wish->AlternateVA && adapter->model != 1))
         return STATUS_NOT_SUPPORTED;
     if (!kmd_tiling_good(wish))
         return STATUS_INVALID_PARAMETER;
@@ -87,11 +89,10 @@ static NTSTATUS create_one(const struct kmd_adapter *adapter, DXGK_ALLOCATIONINF
     if (tiled)
         allocation->tiling[0] = (struct kmd_tiles){wish->Tiling, KMD_NOWHERE};
     allocation->flags = wish->Flags;
-    // In driver model 1 the bit is Swizzled, and there are no large pages that could be disabled.
+    // In driver model 1 the bit is Swizzled, and there are no large pages that could be disabled. In model 2 a hint
+    // says so.
     if (adapter->model == 1)
-        allocation->flags &= ~DXGK_ALLOC_FLAG_SWIZZLED;
-    if (tiled)
-        allocation->flags |= DXGK_ALLOC_FLAG_SWIZZLED;
+        allocation->flags = (allocation->flags & ~DXGK_ALLOC_FLAG_SWIZZLED) | (tiled ? DXGK_ALLOC_FLAG_SWIZZLED : 0);
     if (allocation->alternate)
         allocation->flags |= DXGK_ALLOC_FLAG_USE_ALTERNATE_VA;
     // The engine names places by segment and offset, never by a GPU virtual address. A history buffer's flag word is
@@ -116,7 +117,7 @@ static NTSTATUS create_one(const struct kmd_adapter *adapter, DXGK_ALLOCATIONINF
     info->MaximumRenamingListLength = wish->RenamingLimit;
     info->hAllocation = allocation;
     info->FlagsWddm2.Value = allocation->flags;
-    info->pAllocationUsageHint = NULL;
+    info->pAllocationUsageHint = tiled && adapter->model == 2 ? &in_tiles : NULL;
     info->AllocationPriority = D3DDDI_ALLOCATIONPRIORITY_NORMAL;
     info->Flags2.Value = wish->Flags2;
     return STATUS_SUCCESS;

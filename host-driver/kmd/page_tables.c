@@ -277,6 +277,8 @@ NTSTATUS kmd_build_virtual_transfer(struct writer *w, DXGKARG_BUILDPAGINGBUFFER 
     if (!in_space(t->SourceVirtualAddress, bytes) || !in_space(t->DestinationVirtualAddress, bytes) ||
         t->Flags.Reserved || t->TransferDirection > DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL || all > UINT32_MAX)
         return STATUS_INVALID_PARAMETER;
+    if (t->TransferDirection != DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL && kmd_is_linear_outside(t->hAllocation))
+        return kmd_build_virtual_tiles(w, a);
     while (done < all) {
         uint64_t at = done * PAGE_SIZE, piece = least(all - done, LINEAR_PAGES);
 

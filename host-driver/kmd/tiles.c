@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// TRANSFER of a tiled allocation with Swizzle or Unswizzle: host pages hold rows, video memory tiles, and the device's
-// COPY_RECTANGLE turns one into the other (docs/manual/tiling.md). A page of rows is the end of a row, whole rows, and
-// the begin of one: three packets at most. The device takes no rectangle over a multiple of 4 GiB, so one whose tiles
-// lie on both sides of it is cut in two. MultipassOffset counts all six, the missing ones too.
+// TRANSFER of a tiled allocation with Swizzle or Unswizzle, and VIRTUAL_TRANSFER of one that is linear in system
+// memory: host pages hold rows, video memory tiles, and the device's COPY_RECTANGLE turns one into the other
+// (docs/manual/tiling.md). A page of rows is the end of a row, whole rows, and the begin of one: three packets at most.
+// The device takes no rectangle over a multiple of 4 GiB, so one whose tiles lie on both sides of it is cut in two.
+// MultipassOffset counts all six, the missing ones too.
+#include "ddi/flag_rules.h"
 #include "kmd/writer.h"
 
 #define CUTS  2u
@@ -64,13 +66,24 @@ static struct piece cut_of(const struct ferry_tiling_private *tiling, const stru
     return piece;
 }
 
-static void put_rectangle(struct writer *w, const struct ferry_tiling_private *tiling,
-                          const struct ferry_tiling_place *level, const struct piece *piece, uint64_t rows,
-                          uint64_t base, bool swizzle)
+// A transfer between rows and tiles.
+struct rearrangement {
+    const struct kmd_allocation *allocation;
+    uint64_t offset, bytes; // of it
+    uint64_t tiles;         // where all of it begins in tiles
+    const uint64_t *pages;  // of the rows, from `offset` on; NULL: they follow each other from `rows` on
+    uint64_t rows;
+    uint32_t rows_kind, tiles_kind;
+    bool swizzle;
+};
+
+static void put_rectangle(struct writer *w, const struct rearrangement *r, const struct ferry_tiling_place *level,
+                          const struct piece *piece, uint64_t rows)
 {
+    const struct ferry_tiling_private *tiling = &r->allocation->tiling->told;
     uint32_t wide = level->TileWidth, high = level->TileHeight, pitch = level->Across * wide;
     uint64_t tile = (uint64_t)(piece->row / high) * level->Across + piece->x / wide;
-    uint64_t tiles = base + level->Offset + tile * tiling->TileBytes;
+    uint64_t tiles = r->tiles + level->Offset + tile * tiling->TileBytes;
     uint32_t tile_pitch = level->Across * tiling->TileBytes;
     uint32_t layout = FERRY_PUT(FERRY_PACKET_LAYOUT_X, piece->x % wide) |
                       FERRY_PUT(FERRY_PACKET_LAYOUT_Y, piece->row % high) |
@@ -78,48 +91,91 @@ static void put_rectangle(struct writer *w, const struct ferry_tiling_private *t
                       FERRY_PUT(FERRY_PACKET_LAYOUT_SMALL, (uint32_t)(tiling->TileBytes == 4096));
 
     put_header(w, FERRY_OPCODE_COPY_RECTANGLE, FERRY_PACKET_COPY_RECTANGLE_SIZE, false,
-               swizzle ? places(FERRY_ADDRESS_KIND_SYSTEM, FERRY_ADDRESS_KIND_LOCAL)
-                       : places(FERRY_ADDRESS_KIND_LOCAL, FERRY_ADDRESS_KIND_SYSTEM));
+               r->swizzle ? places(r->rows_kind, r->tiles_kind) : places(r->tiles_kind, r->rows_kind));
     put32(w, piece->bytes);
     put32(w, piece->rows - 1);
-    put64(w, swizzle ? rows : tiles);
-    put64(w, swizzle ? tiles : rows);
-    put32(w, swizzle ? pitch : tile_pitch);
-    put32(w, swizzle ? 0 : layout);
-    put32(w, swizzle ? tile_pitch : pitch);
-    put32(w, swizzle ? layout : 0);
+    put64(w, r->swizzle ? rows : tiles);
+    put64(w, r->swizzle ? tiles : rows);
+    put32(w, r->swizzle ? pitch : tile_pitch);
+    put32(w, r->swizzle ? 0 : layout);
+    put32(w, r->swizzle ? tile_pitch : pitch);
+    put32(w, r->swizzle ? layout : 0);
+}
+
+// Whole pages of it, and not too many to be counted.
+static bool is_part(const struct rearrangement *r)
+{
+    return r->offset % PAGE_SIZE == 0 && r->bytes % PAGE_SIZE == 0 && r->offset <= r->allocation->bytes &&
+           r->bytes <= r->allocation->bytes - r->offset && r->bytes / PAGE_SIZE <= UINT32_MAX / PARTS &&
+           r->tiles % r->allocation->tiling->told.TileBytes == 0;
+}
+
+static NTSTATUS rearrange(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a, const struct rearrangement *r)
+{
+    const struct ferry_tiling_private *tiling = &r->allocation->tiling->told;
+    uint64_t done = a->MultipassOffset, all = r->bytes / PAGE_SIZE * PARTS;
+
+    for (; done < all; done++) {
+        uint64_t page = done / PARTS, offset = r->offset + page * PAGE_SIZE;
+        struct ferry_tiling_place level = ferry_tiles_level_of(tiling, offset);
+        struct piece piece = piece_of(offset - level.Offset, level.Across * level.TileWidth, done % PARTS / CUTS);
+
+        piece = cut_of(tiling, &level, piece, r->tiles, done % CUTS);
+        if (!piece.bytes || !piece.rows)
+            continue;
+        if (w->room < FERRY_PACKET_COPY_RECTANGLE_SIZE)
+            break;
+        put_rectangle(w, r, &level, &piece,
+                      (r->pages ? r->pages[page] << PAGE_SHIFT : r->rows + page * PAGE_SIZE) + piece.at);
+    }
+    return progress(a, done, all);
 }
 
 NTSTATUS kmd_build_tiles(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
 {
     const DXGK_BUILDPAGINGBUFFER_TRANSFER *t = &a->Transfer;
     const struct kmd_allocation *allocation = t->hAllocation;
-    const struct ferry_tiling_private *tiling = &allocation->tiling->told;
-    bool swizzle = t->Flags.Swizzle;
-    const DXGK_TRANSFERSIDE *rows = swizzle ? &t->Source : &t->Destination;
-    const DXGK_TRANSFERSIDE *tiles = swizzle ? &t->Destination : &t->Source;
-    uint64_t base = (uint64_t)tiles->SegmentAddress.QuadPart, all = t->TransferSize / PAGE_SIZE;
+    const DXGK_TRANSFERSIDE *rows = t->Flags.Swizzle ? &t->Source : &t->Destination;
+    const DXGK_TRANSFERSIDE *tiles = t->Flags.Swizzle ? &t->Destination : &t->Source;
+    struct rearrangement r = {.allocation = allocation,
+                              .offset = t->TransferOffset,
+                              .bytes = t->TransferSize,
+                              .tiles = (uint64_t)tiles->SegmentAddress.QuadPart,
+                              .rows_kind = FERRY_ADDRESS_KIND_SYSTEM,
+                              .tiles_kind = FERRY_ADDRESS_KIND_LOCAL,
+                              .swizzle = t->Flags.Swizzle};
 
     // Rows in host pages, tiles in video memory; and only what is told by whole pages, of what was made as tiled.
     if (t->Flags.Swizzle == t->Flags.Unswizzle || !allocation->tiled || rows->SegmentId != 0 || !rows->pMdl ||
-        tiles->SegmentId != FERRY_KMD_SEGMENT_LOCAL || base % tiling->TileBytes || t->TransferOffset % PAGE_SIZE ||
-        t->TransferSize % PAGE_SIZE || t->TransferOffset > allocation->bytes ||
-        t->TransferSize > allocation->bytes - t->TransferOffset || t->MdlOffset > rows->pMdl->PageCount ||
-        all > rows->pMdl->PageCount - t->MdlOffset || all > UINT32_MAX / PARTS)
+        tiles->SegmentId != FERRY_KMD_SEGMENT_LOCAL || !is_part(&r) || t->MdlOffset > rows->pMdl->PageCount ||
+        r.bytes / PAGE_SIZE > rows->pMdl->PageCount - t->MdlOffset)
         return STATUS_INVALID_PARAMETER;
-    uint64_t done = a->MultipassOffset;
-    for (; done < all * PARTS; done++) {
-        uint64_t offset = t->TransferOffset + done / PARTS * PAGE_SIZE;
-        struct ferry_tiling_place level = ferry_tiles_level_of(tiling, offset);
-        struct piece piece = piece_of(offset - level.Offset, level.Across * level.TileWidth, done % PARTS / CUTS);
+    r.pages = rows->pMdl->Pfn + t->MdlOffset;
+    return rearrange(w, a, &r);
+}
 
-        piece = cut_of(tiling, &level, piece, base, done % CUTS);
-        if (!piece.bytes || !piece.rows)
-            continue;
-        if (w->room < FERRY_PACKET_COPY_RECTANGLE_SIZE)
-            break;
-        put_rectangle(w, tiling, &level, &piece,
-                      (rows->pMdl->Pfn[t->MdlOffset + done / PARTS] << PAGE_SHIFT) + piece.at, base, swizzle);
-    }
-    return progress(a, done, all * PARTS);
+bool kmd_is_linear_outside(const struct kmd_allocation *allocation)
+{
+    return allocation && allocation->tiled &&
+           (ferry_flags_lockable(allocation->flags) || ferry_flags_permanent(allocation->flags));
+}
+
+// The manager has mapped all of it on both sides, so where it begins in tiles is known from where the part does.
+NTSTATUS kmd_build_virtual_tiles(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
+{
+    const DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL *t = &a->TransferVirtual;
+    bool swizzle = t->TransferDirection == DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL;
+    uint64_t tiles = swizzle ? t->DestinationVirtualAddress : t->SourceVirtualAddress;
+    struct rearrangement r = {.allocation = t->hAllocation,
+                              .offset = t->AllocationOffsetInBytes,
+                              .bytes = t->TransferSizeInBytes,
+                              .tiles = tiles - t->AllocationOffsetInBytes,
+                              .rows = swizzle ? t->SourceVirtualAddress : t->DestinationVirtualAddress,
+                              .rows_kind = FERRY_ADDRESS_KIND_VIRTUAL,
+                              .tiles_kind = FERRY_ADDRESS_KIND_VIRTUAL,
+                              .swizzle = swizzle};
+
+    if (tiles < r.offset || r.rows % PAGE_SIZE || !is_part(&r))
+        return STATUS_INVALID_PARAMETER;
+    return rearrange(w, a, &r);
 }

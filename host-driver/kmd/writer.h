@@ -73,8 +73,11 @@ NTSTATUS kmd_build_update(struct kmd_adapter *adapter, struct writer *w, DXGKARG
 NTSTATUS kmd_build_flush(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
 NTSTATUS kmd_build_copy_entries(struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
 NTSTATUS kmd_build_virtual_transfer(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
-// tiles.c: TRANSFER with Swizzle or Unswizzle, of an allocation. MultipassOffset counts parts of pages.
+// tiles.c: TRANSFER with Swizzle or Unswizzle, of an allocation; and VIRTUAL_TRANSFER of one that the manager has in
+// rows in system memory, to or from there. MultipassOffset counts parts of pages.
 NTSTATUS kmd_build_tiles(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
+bool kmd_is_linear_outside(const struct kmd_allocation *allocation);
+NTSTATUS kmd_build_virtual_tiles(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
 // runs.c
 NTSTATUS kmd_build_notice(const struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
 NTSTATUS kmd_build_virtual_fill(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rectangle on its way into a job. The device takes none with a side over a multiple of 4 GiB, so one at addresses is
-// cut there; what names an allocation need not be, as the manager gives none addresses over such a multiple. Tiles are
-// driver model 1's, and addresses model 2's, so no side with tiles is cut.
+// cut there; what names an allocation need not be, as the manager gives none addresses over such a multiple. A side in
+// tiles always names one, so none is cut.
 #include "ferry_contract.h"
 #include "umd/recording.h"
 

@@ -30,8 +30,6 @@ bool addresses_of_paging_wanted(void)
     "content shares its buffer with its entries, and such a buffer goes again, each operation alone: "                 \
     "contract_address_faults has these cases"
 
-#define NO_TILES "in driver model 2 the manager knows nothing of tiles"
-
 bool host_tables_wanted(void)
 {
     const char *text = getenv("FERRY_TEST_TABLES");
@@ -57,9 +55,6 @@ static const struct {
     {"R182_notify_alloc_is_refused_by_version_and_by_name", "it is there with addresses: contract_notice", NULL},
     {"flags_whose_behaviour_is_not_there_are_refused_by_name", "one of them is there with addresses: contract_notice",
      NULL},
-    {"swizzled_in_place_and_linear_where_the_cpu_has_it", NO_TILES, NULL},
-    {"what_is_linear_outside_is_never_mapped_into_an_aperture", NO_TILES, NULL},
-    {"an_instance_is_tiled_as_the_allocation_is", NO_TILES, NULL},
     {"R195_what_is_mapped_is_told_by_each_of_its_addresses", "each has one more there, which the test has not chosen",
      NULL},
     {"what_was_kept_back_goes_out_as_soon_as_who_kept_it_back",

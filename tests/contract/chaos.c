@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two programs of a device or two each, and a device of nobody's, on one adapter: they create, write, lock (also over
-// other calls), discard, list, evict, copy and fill at random; in driver model 2 also by addresses
-// that they change among their jobs, in model 1 also through views of tiled images. Meanwhile paging buffers fault
-// after some of their packets, nodes hang and are reset, what was aborted may have run all the same, paging is held
+// other calls), discard, list, evict, copy and fill at random, some of it tiled images; in driver model 2 also by
+// addresses that they change among their jobs, in model 1 through views of images. Meanwhile paging buffers fault after
+// some of their packets, nodes hang and are reset, what was aborted may have run all the same, paging is held
 // back, and devices are killed in the middle of their work; on top of it comes what chaos_beside.c does. A device in
 // error, or with a job that was blamed for a hang, is killed and begins anew; all others must not notice anything.
 #include "addresses.h"
@@ -321,7 +321,7 @@ static void look_at_all(void)
 
 void chaos_run(uint64_t seed, unsigned steps, bool images, bool beside, bool more)
 {
-    begin(seed, images && !addresses_wanted(), beside, more);
+    begin(seed, images, beside, more);
     for (chaos.step = 0; chaos.step < steps; chaos.step++) {
         go_wrong();
         chaos_beside_before();

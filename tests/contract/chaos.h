@@ -7,7 +7,7 @@
 #include "world.h"
 
 /// The seed decides the machine, the programs' sizes and weights, what goes wrong and when. Everything that a failure
-/// says begins with it. images: in driver model 1 some allocations are tiled, and seen in place. beside: what
+/// says begins with it. images: some allocations are tiled, in driver model 1 seen in place too. beside: what
 /// chaos_beside.c does comes on top, from a random stream of its own: without it a seed draws what it drew before there
 /// was any of that. more: and what chaos_meanwhile.c does, a second queue of each device, ranges that calls map,
 /// copies of what other queues have mapped, jobs of several buffers, jobs of what a lock discards meanwhile, and in

@@ -209,7 +209,7 @@ static void copy_by_address(void)
         return;
     chaos.by_address++;
     target->gpu_wrote = true;
-    memcpy(target->bytes + to.at, source->bytes + from.at, PAGE_SIZE);
+    chaos_copied(target, to.at, source, from.at, PAGE_SIZE);
 }
 
 void chaos_addresses_step(void)

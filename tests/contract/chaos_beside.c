@@ -35,7 +35,7 @@ void chaos_beside_begin(void)
 
 void chaos_beside_create(struct ferry_allocation_private *wanted)
 {
-    if (!chaos.beside || !notices_wanted || pick(3) > 0 || wanted->Tiling.Levels != 0)
+    if (!chaos.beside || !notices_wanted || pick(3) > 0 || (wanted->Tiling.Levels != 0 && !addresses_wanted()))
         return;
     if (pick(2)) {
         wanted->Flags |= DXGK_ALLOC_FLAG_ACCESSED_PHYSICALLY | DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION;

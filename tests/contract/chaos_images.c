@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiled images of a run of chaos.h, in driver model 1: seen as rows through swizzling ranges, of which there may be
-// fewer than images that are locked, and evicted under locks that have an alternate address. Their shadow holds rows;
-// jobs see tiles, by the published table.
+// Tiled images of a run of chaos.h. Their shadow holds rows; jobs see tiles, by the published table. In driver model 1
+// they are seen as rows through swizzling ranges besides, of which there may be fewer than images that are locked, and
+// evicted under locks that have an alternate address.
+#include "addresses.h"
 #include "chaos_state.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@ void chaos_image_create(struct shadow *s, struct ferry_allocation_private *wante
     static const UINT kinds[] = {CPU, CPU, CPU, CPU | DXGK_ALLOC_FLAG_CACHED, PERMANENT};
     s->tiling = images[chaos_pick(4)];
     s->flags = kinds[chaos_pick(5)];
-    s->alternate = !chaos_permanent(s) && chaos_pick(3);
+    s->alternate = !chaos_permanent(s) && !addresses_wanted() && chaos_pick(3);
     s->aperture = false;
     s->size = tiles_bytes(&s->tiling);
     s->rows_at = malloc(s->size * sizeof(*s->rows_at));

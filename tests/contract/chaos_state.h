@@ -36,6 +36,12 @@ struct shadow {
     uint64_t seen, seen_bytes;
 };
 
+// Where the byte that a job sees at this offset is in what the CPU sees.
+static inline uint64_t chaos_as_seen(const struct shadow *s, uint64_t at)
+{
+    return s->rows_at ? s->rows_at[at] : at;
+}
+
 #define REACHED 80u // pages at addresses that each device chooses and updates
 struct reached {
     D3DKMT_HANDLE handle; // 0 = nothing is mapped there
@@ -124,6 +130,8 @@ unsigned chaos_queue(unsigned device);
 /// A job of this queue is in the line; from: what it reads besides, or NULL. locked: it has to be refused.
 bool chaos_submit(struct shadow *to, struct shadow *from, const struct machine_job *job,
                   const struct ferry_vidmm_reference *references, uint32_t count, bool locked, unsigned queue);
+/// What a job's copy does to what they hold; of an image it sees tiles.
+void chaos_copied(struct shadow *to, uint64_t at, const struct shadow *from, uint64_t from_at, uint64_t bytes);
 /// Jobs may use these bytes of it.
 bool chaos_is_free(const struct shadow *s, uint64_t at, uint64_t bytes);
 

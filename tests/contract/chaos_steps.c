@@ -104,7 +104,7 @@ static void lock_with(struct shadow *s, UINT flags)
 
 static void lock(struct shadow *s)
 {
-    if (s->rows_at && chaos_pick(3)) {
+    if (s->rows_at && !addresses_wanted() && chaos_pick(3)) {
         if (chaos_image_lock(s) && chaos_pick(2))
             chaos_unlock(s);
         return;
@@ -327,9 +327,10 @@ bool chaos_submit(struct shadow *to, struct shadow *from, const struct machine_j
     return true;
 }
 
-static uint64_t as_seen(const struct shadow *s, uint64_t at)
+void chaos_copied(struct shadow *to, uint64_t at, const struct shadow *from, uint64_t from_at, uint64_t bytes)
 {
-    return s->rows_at ? s->rows_at[at] : at;
+    for (uint64_t i = 0; i < bytes; i++)
+        to->bytes[chaos_as_seen(to, at + i)] = from->bytes[chaos_as_seen(from, from_at + i)];
 }
 
 static void copy_or_fill(void)
@@ -359,9 +360,10 @@ static void copy_or_fill(void)
     if (!chaos_submit(to, copies ? from : NULL, &job, references, copies ? 2 : 1, locked, chaos_queue(to->device)))
         return;
     to->gpu_wrote = true;
-    for (uint64_t i = 0; i < bytes; i++)
-        to->bytes[as_seen(to, at + i)] =
-            copies ? from->bytes[as_seen(from, from_at + i)] : ((const uint8_t *)&pattern)[i % 4];
+    if (copies)
+        chaos_copied(to, at, from, from_at, bytes);
+    for (uint64_t i = 0; !copies && i < bytes; i++)
+        to->bytes[chaos_as_seen(to, at + i)] = ((const uint8_t *)&pattern)[i % 4];
 }
 
 // Jobs that only name it: then a discard finds it busy.
@@ -426,7 +428,7 @@ static void look_at_image(void)
 
 void chaos_step(void)
 {
-    if (chaos.images && chaos_pick(5) == 0) {
+    if (chaos.images && !addresses_wanted() && chaos_pick(5) == 0) {
         look_at_image();
         return;
     }

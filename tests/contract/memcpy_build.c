@@ -97,9 +97,13 @@ static NTSTATUS build_transfer(struct machine *machine, DXGKARG_BUILDPAGINGBUFFE
         mini_error(machine, "a transfer leaves its MDL");
     packet.list = t->Source.SegmentId == 0 ? 1 : 2;
     const struct mini_allocation *allocation = t->hAllocation;
+    if (machine->options.by_address && allocation && !t->Flags.Swizzle && !t->Flags.Unswizzle)
+        mini_error(machine, "content from place to place, of a paging node that has addresses");
     if (allocation && (t->Flags.Swizzle || t->Flags.Unswizzle)) {
         if (!allocation->tiles || t->Flags.Swizzle == t->Flags.Unswizzle || t->Flags.Swizzle != (packet.list == 1))
             mini_error(machine, "Swizzle or Unswizzle of what is linear, or the wrong way round");
+        if (!allocation->lockable)
+            mini_error(machine, "Swizzle or Unswizzle of what nobody may lock");
         packet.kind = PACKET_TILES;
         packet.pattern = (uint64_t)(uintptr_t)allocation;
         if (packet.list == 1)

@@ -20,6 +20,7 @@ struct mini_allocation {
     bool compressed;
     uint32_t *tiles; // where its bytes are, NULL = as they come
     struct ferry_tiling_private tiling;
+    bool lockable;  // of a tiled one: it is linear in system memory
     bool alternate; // locks with UseAlternateVA may be asked for
     uint64_t place; // GPU address that it was last built to be at, 0 = none; of a tiled one
     uint64_t bytes;
@@ -134,7 +135,10 @@ enum packet_kind {
     PACKET_FORGET,  // addresses from `from` to `to` of the process `pattern`; `size` = its root, 0 = as it was
     PACKET_TILES,   // as PACKET_MOVE of a list of pages, in tiles on the other side: of the allocation `pattern`, which
                     // begins at `to` or `from`, whichever is the list's
-    PACKET_PROCESS  // addresses are those of the process `pattern` from here on
+    PACKET_SWIZZLE, // of the tiled allocation `pattern`, by addresses: `size` bytes of its rows from page `list` on,
+                    // between `from` and `to`, where all of it is on both sides
+    PACKET_UNSWIZZLE,
+    PACKET_PROCESS // addresses are those of the process `pattern` from here on
 };
 
 // What is above is a GPU virtual address; and a page of the host that one leads to, as if it were a GPU address.

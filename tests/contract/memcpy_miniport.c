@@ -290,11 +290,16 @@ static NTSTATUS create_allocation(HANDLE adapter, DXGKARG_CREATEALLOCATION *argu
     allocation->tiling = wanted.Tiling;
     allocation->alternate = wanted.AlternateVA != 0;
     info->Flags = wanted.Flags;
-    // Without virtual addresses the bit is Swizzled, and nothing else.
+    // Without virtual addresses the bit is Swizzled, and nothing else; with them a hint says so.
+    static const DXGK_ALLOCATIONUSAGEHINT swizzled = {.Version = 1, .v1.Flags.Swizzled = 1};
     if (machine->options.model != 2)
         info->Flags &= ~DXGK_ALLOC_FLAG_SWIZZLED;
-    if (wanted.Tiling.TileBytes != 0)
+    if (wanted.Tiling.TileBytes != 0 && machine->options.model != 2)
         info->Flags |= DXGK_ALLOC_FLAG_SWIZZLED;
+    info->pAllocationUsageHint = wanted.Tiling.TileBytes != 0 && machine->options.model == 2 ? &swizzled : NULL;
+    allocation->lockable = (wanted.Flags & (DXGK_ALLOC_FLAG_CPU_VISIBLE | DXGK_ALLOC_FLAG_CPU_VISIBLE_ON_DEMAND |
+                                            DXGK_ALLOC_FLAG_PERMANENT_SYSMEM | DXGK_ALLOC_FLAG_EXISTING_SYSMEM |
+                                            DXGK_ALLOC_FLAG_EXISTING_KERNEL_SYSMEM)) != 0;
     if (allocation->alternate)
         info->Flags |= DXGK_ALLOC_FLAG_USE_ALTERNATE_VA;
     if (wanted.Tiling.TileBytes > info->Alignment)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carrying out the memcpy miniport's packets, and writing those of user jobs.
+#include <stdlib.h>
 #include <string.h>
 
 #include "memcpy_machine.h"
@@ -51,6 +52,28 @@ static void run_tiles(struct machine *machine, const struct packet *packet, cons
     }
 }
 
+// The same by addresses; each page is looked up where its first byte goes by.
+static void run_virtual_tiles(struct machine *machine, const struct packet *packet)
+{
+    const struct mini_allocation *allocation = (const struct mini_allocation *)(uintptr_t)packet->pattern;
+    size_t pages = (size_t)(allocation->bytes / PAGE_SIZE);
+    uint8_t **found = calloc(2 * pages, sizeof(*found));
+    uint64_t run, first = packet->list * (uint64_t)PAGE_SIZE;
+    for (uint64_t at = first; at < first + packet->size; at++) {
+        uint64_t tile = allocation->tiles[at];
+        uint64_t to = packet->kind == PACKET_SWIZZLE ? tile : at, from = packet->kind == PACKET_SWIZZLE ? at : tile;
+        uint8_t **to_page = &found[to / PAGE_SIZE], **from_page = &found[pages + from / PAGE_SIZE];
+        if (!*to_page)
+            *to_page = mini_gpu(machine, packet->to + to / PAGE_SIZE * PAGE_SIZE, &run);
+        if (!*from_page)
+            *from_page = mini_gpu(machine, packet->from + from / PAGE_SIZE * PAGE_SIZE, &run);
+        if (!*to_page || !*from_page)
+            break;
+        (*to_page)[to % PAGE_SIZE] = (*from_page)[from % PAGE_SIZE];
+    }
+    free(found);
+}
+
 static void fill(struct machine *machine, uint64_t to, uint64_t size, uint32_t pattern)
 {
     for (uint64_t at = 0; at < size; at += 4) {
@@ -74,6 +97,8 @@ static void run_packet(struct machine *machine, const struct packet *packet, con
             mini_copy(machine, packet->to, packet->from, packet->size);
         break;
     case PACKET_TILES: run_tiles(machine, packet, list); break;
+    case PACKET_SWIZZLE:
+    case PACKET_UNSWIZZLE: run_virtual_tiles(machine, packet); break;
     case PACKET_JOB_COPY: mini_copy(machine, packet->to, packet->from, packet->size); break;
     case PACKET_FILL:
     case PACKET_JOB_FILL: fill(machine, packet->to, packet->size, (uint32_t)packet->pattern); break;

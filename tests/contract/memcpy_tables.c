@@ -269,6 +269,30 @@ static NTSTATUS build_notice(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER 
     return STATUS_SUCCESS;
 }
 
+// Between system and video memory a tiled allocation that is linear in the former is turned over, and all of it is
+// there on both sides, its tiles at addresses as aligned as they are.
+static NTSTATUS build_virtual_transfer(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *argument)
+{
+    const DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL *t = &argument->TransferVirtual;
+    const struct mini_allocation *allocation = t->hAllocation;
+    bool in = t->TransferDirection == DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL;
+    struct packet packet = {.kind = PACKET_MOVE,
+                            .to = t->DestinationVirtualAddress,
+                            .from = t->SourceVirtualAddress,
+                            .size = t->TransferSizeInBytes};
+    if (allocation && allocation->tiles && allocation->lockable &&
+        t->TransferDirection != DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL) {
+        packet.kind = in ? PACKET_SWIZZLE : PACKET_UNSWIZZLE;
+        packet.list = (uint32_t)(t->AllocationOffsetInBytes / PAGE_SIZE);
+        packet.to -= t->AllocationOffsetInBytes;
+        packet.from -= t->AllocationOffsetInBytes;
+        packet.pattern = (uint64_t)(uintptr_t)allocation;
+        if ((in ? packet.to : packet.from) % allocation->tiling.TileBytes)
+            mini_error(machine, "tiles at addresses that are none's");
+    }
+    return build_by_address(machine, argument, packet);
+}
+
 bool mini_is_virtual(DXGK_BUILDPAGINGBUFFER_OPERATION operation)
 {
     return operation == DXGK_OPERATION_UPDATE_PAGE_TABLE || operation == DXGK_OPERATION_FLUSH_TLB ||
@@ -278,7 +302,6 @@ bool mini_is_virtual(DXGK_BUILDPAGINGBUFFER_OPERATION operation)
 
 NTSTATUS mini_build_virtual(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *argument)
 {
-    const DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL *t = &argument->TransferVirtual;
     const DXGK_BUILDPAGINGBUFFER_FILLVIRTUAL *f = &argument->FillVirtual;
     if (!machine->options.by_address &&
         (argument->Operation == DXGK_OPERATION_VIRTUAL_TRANSFER || argument->Operation == DXGK_OPERATION_VIRTUAL_FILL))
@@ -288,12 +311,7 @@ NTSTATUS mini_build_virtual(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *
     case DXGK_OPERATION_FLUSH_TLB: return build_flush(machine, argument);
     case DXGK_OPERATION_NOTIFY_ALLOC: return build_notice(machine, argument);
     case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES: return build_copy_entries(machine, argument);
-    case DXGK_OPERATION_VIRTUAL_TRANSFER:
-        return build_by_address(machine, argument,
-                                (struct packet){.kind = PACKET_MOVE,
-                                                .to = t->DestinationVirtualAddress,
-                                                .from = t->SourceVirtualAddress,
-                                                .size = t->TransferSizeInBytes});
+    case DXGK_OPERATION_VIRTUAL_TRANSFER: return build_virtual_transfer(machine, argument);
     default:
         return build_by_address(machine, argument,
                                 (struct packet){.kind = PACKET_FILL,

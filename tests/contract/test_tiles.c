@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiled allocations in driver model 1: in tiles in video memory, in rows wherever the CPU sees them, and what the
-// manager asks the miniport for on the way (TRANSFER's Swizzle and Unswizzle). Driver model 2 has no such flag.
+// Tiled allocations: in tiles in video memory, in rows wherever the CPU sees them, and what the manager asks the
+// miniport for on the way: TRANSFER's Swizzle and Unswizzle, or with addresses of the paging process VIRTUAL_TRANSFER
+// of all of it.
 #include "tiles.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "addresses.h"
 #include "world.h"
 
 #define SLOTS     5
@@ -81,8 +83,12 @@ static void make(struct world *world, struct tiled *t, bool lockable)
     t->map = tiles_map(&t->tiling);
     assert_int_equal(try_create(world, &t->tiling, t->flags, &t->allocation), FERRY_OK);
     // The miniport's handle is that of the newest fill.
+    size_t by_place = spy_builds(DXGK_OPERATION_FILL);
     world_require(world, t->allocation);
-    t->miniport = spy_build(DXGK_OPERATION_FILL, spy_builds(DXGK_OPERATION_FILL) - 1)->before.Fill.hAllocation;
+    size_t by_address = spy_builds(DXGK_OPERATION_VIRTUAL_FILL);
+    t->miniport = spy_builds(DXGK_OPERATION_FILL) != by_place
+                      ? spy_build(DXGK_OPERATION_FILL, by_place)->before.Fill.hAllocation
+                      : spy_build(DXGK_OPERATION_VIRTUAL_FILL, by_address - 1)->before.FillVirtual.hAllocation;
     assert_int_equal(world_evict(world, t->allocation), FERRY_OK);
 }
 
@@ -138,18 +144,41 @@ static void write_tiles(struct world *world, struct tiled *t)
     }
 }
 
+static const struct tiled *tiled_of(const struct tiled *tiled, HANDLE miniport)
+{
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (tiled[i].miniport == miniport && tiled[i].flags != 0)
+            return &tiled[i];
+    return NULL;
+}
+
+static unsigned by_place, by_address; // transfers that turned something over
+
 // Every transfer of the first kind between system and video memory has the one flag that it needs, nothing else any.
-static void check_flags(const struct tiled *tiled, size_t from)
+// By addresses of the paging process there are no flags: the tiles of all of it are where some may be.
+static void check_flags(const struct tiled *tiled, size_t from, size_t from_virtual)
 {
     for (size_t n = from; n < spy_builds(DXGK_OPERATION_TRANSFER); n++) {
         const DXGK_BUILDPAGINGBUFFER_TRANSFER *t = &spy_build(DXGK_OPERATION_TRANSFER, n)->before.Transfer;
         UINT expected = 0;
-        for (unsigned i = 0; i < SLOTS; i++)
-            if (tiled[i].miniport == t->hAllocation && tiled[i].flags != 0)
-                expected = t->Source.SegmentId == 0        ? DXGK_TRANSFER_SWIZZLE
-                           : t->Destination.SegmentId == 0 ? DXGK_TRANSFER_UNSWIZZLE
-                                                           : 0;
+        if (tiled_of(tiled, t->hAllocation))
+            expected = t->Source.SegmentId == 0        ? DXGK_TRANSFER_SWIZZLE
+                       : t->Destination.SegmentId == 0 ? DXGK_TRANSFER_UNSWIZZLE
+                                                       : 0;
         assert_int_equal(t->Flags.Value & SWIZZLING, expected);
+        by_place += expected != 0;
+    }
+    for (size_t n = from_virtual; n < spy_builds(DXGK_OPERATION_VIRTUAL_TRANSFER); n++) {
+        const DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL *t =
+            &spy_build(DXGK_OPERATION_VIRTUAL_TRANSFER, n)->before.TransferVirtual;
+        const struct tiled *found = tiled_of(tiled, t->hAllocation);
+        bool in = t->TransferDirection == DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL;
+        if (!found || t->TransferDirection == DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL)
+            continue;
+        uint64_t tiles = in ? t->DestinationVirtualAddress : t->SourceVirtualAddress;
+        assert_int_equal((tiles - t->AllocationOffsetInBytes) % found->tiling.TileBytes, 0);
+        assert_true(t->AllocationOffsetInBytes + t->TransferSizeInBytes <= found->bytes);
+        by_address++;
     }
 }
 
@@ -159,6 +188,7 @@ static void swizzled_in_place_and_linear_where_the_cpu_has_it(void **state)
 {
     (void)state;
     drawn = world_seed(20261123);
+    by_place = by_address = 0;
     for (unsigned run = 0; run < 2; run++) {
         struct world *world = begin(run == 0 ? 0 : 512 + 8 * draw(300));
         struct tiled tiled[SLOTS] = {0};
@@ -168,6 +198,7 @@ static void swizzled_in_place_and_linear_where_the_cpu_has_it(void **state)
         for (unsigned step = 0; step < 50; step++) {
             struct tiled *t = &tiled[draw(SLOTS)];
             size_t from = spy_builds(DXGK_OPERATION_TRANSFER);
+            size_t from_virtual = spy_builds(DXGK_OPERATION_VIRTUAL_TRANSFER);
             switch (draw(6)) {
             case 0:
             case 1:
@@ -187,7 +218,7 @@ static void swizzled_in_place_and_linear_where_the_cpu_has_it(void **state)
                 world_force_out(world, t->allocation);
                 break;
             }
-            check_flags(tiled, from);
+            check_flags(tiled, from, from_virtual);
             for (unsigned i = 0, here = 0; i < SLOTS; i++)
                 if (tiled[i].here && ++here > 2)
                     leave(world, &tiled[i]);
@@ -201,6 +232,9 @@ static void swizzled_in_place_and_linear_where_the_cpu_has_it(void **state)
             drop(world, &tiled[i]);
         world_close(world);
     }
+    // What the paging process has no addresses for goes from place to place there too.
+    assert_true(by_place > 0);
+    assert_int_equal(by_address > 0, addresses_wanted() && addresses_of_paging_wanted());
 }
 
 // What is linear in system memory would be linear in an aperture: it never gets there, even where it is preferred.
@@ -259,21 +293,26 @@ static void an_instance_is_tiled_as_the_allocation_is(void **state)
     world_close(world);
 }
 
-// How many transfers go to video memory and back, and that none of them swizzles.
-static void check_transfers(size_t *in, size_t *out)
+// How many transfers go to video memory and back that turn something over, or do not.
+static void count_transfers(bool turned, size_t *in, size_t *out)
 {
     *in = *out = 0;
     for (size_t n = 0; n < spy_builds(DXGK_OPERATION_TRANSFER); n++) {
         const DXGK_BUILDPAGINGBUFFER_TRANSFER *t = &spy_build(DXGK_OPERATION_TRANSFER, n)->before.Transfer;
-        assert_int_equal(t->Flags.Value & SWIZZLING, 0);
-        *in += t->Source.SegmentId == 0;
-        *out += t->Destination.SegmentId == 0;
+        *in += t->Source.SegmentId == 0 && t->Flags.Swizzle == turned && !t->Flags.Unswizzle;
+        *out += t->Destination.SegmentId == 0 && t->Flags.Unswizzle == turned && !t->Flags.Swizzle;
+    }
+    for (size_t n = 0; n < spy_builds(DXGK_OPERATION_VIRTUAL_TRANSFER); n++) {
+        const DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL *t =
+            &spy_build(DXGK_OPERATION_VIRTUAL_TRANSFER, n)->before.TransferVirtual;
+        *in += t->TransferDirection == DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL;
+        *out += t->TransferDirection == DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM;
     }
 }
 
 // From 2.0 on bit 7 is DisableLargePageMapping: whoever asks for that, or answers so, has what it holds go to and fro
-// as it is, and it may be in an aperture. Our miniport has no tiles there and says so.
-static void in_model_2_nothing_is_swizzled(void **state)
+// as it is, and it may be in an aperture. What is in tiles may have the bit or not.
+static void in_model_2_bit_7_says_nothing_of_tiles(void **state)
 {
     (void)state;
     struct world_options options = world_defaults();
@@ -281,41 +320,45 @@ static void in_model_2_nothing_is_swizzled(void **state)
     options.machine.version = DXGKDDI_WDDMv3_2;
     struct world *world = world_open(&options);
     struct ferry_tiling_private tiling = {.TileBytes = 4096, .ElementBytes = 4, .Width = 70, .Height = 70, .Levels = 1};
-    bool has_tiles = strcmp(machine_miniport, "real") != 0;
-    D3DKMT_HANDLE named = 0;
+    UINT bit = DXGK_ALLOC_FLAG_DISABLE_LARGE_PAGE_MAPPING;
+    D3DKMT_HANDLE images[3] = {world_create(world, PAGES(9), CPU | bit)};
+    uint32_t *map = tiles_map(&tiling);
     drawn = 3;
-    assert_int_equal(try_create(world, &tiling, CPU, &named), has_tiles ? FERRY_OK : FERRY_ERROR_UNSUPPORTED);
-    D3DKMT_HANDLE plain = world_create(world, PAGES(9), CPU | DXGK_ALLOC_FLAG_DISABLE_LARGE_PAGE_MAPPING);
-    for (unsigned i = 0; i < 2; i++) {
-        D3DKMT_HANDLE a = i == 0 ? plain : named;
+    assert_int_equal(try_create(world, &tiling, CPU, &images[1]), FERRY_OK);
+    assert_int_equal(try_create(world, &tiling, CPU | bit, &images[2]), FERRY_OK);
+    for (unsigned i = 0; i < 3; i++) {
         uint8_t rows[PAGES(9)], found[PAGES(9)];
         void *address;
         size_t in, out, in_before, out_before;
-        if (i == 1 && !has_tiles)
-            continue;
         for (size_t at = 0; at < sizeof rows; at++)
             rows[at] = (uint8_t)draw(256);
-        check_transfers(&in_before, &out_before);
-        assert_int_equal(ferry_vidmm_lock(world->manager, a, 0, &address), FERRY_OK);
+        count_transfers(i != 0, &in_before, &out_before);
+        assert_int_equal(ferry_vidmm_lock(world->manager, images[i], 0, &address), FERRY_OK);
         memcpy(address, rows, sizeof rows);
-        assert_int_equal(ferry_vidmm_unlock(world->manager, a), FERRY_OK);
-        world_require(world, a);
-        struct ferry_vidmm_placement place = world_place(world, a);
+        assert_int_equal(ferry_vidmm_unlock(world->manager, images[i]), FERRY_OK);
+        world_require(world, images[i]);
+        struct ferry_vidmm_placement place = world_place(world, images[i]);
         assert_int_equal(place.segment, machine_local_segment);
         assert_int_equal(place.bytes, sizeof rows);
         machine_peek(world->machine, place.segment, place.offset, found, sizeof found);
-        assert_memory_equal(found, rows, sizeof rows);
+        for (size_t at = 0; at < sizeof rows; at++)
+            assert_int_equal(found[i == 0 ? at : map[at]], rows[at]);
         // What the GPU writes comes back where it was.
-        world_wait(world, world_gpu_fill(world, a, 512, 4, 0x12345678));
-        memcpy(rows + 512, &(uint32_t){0x12345678}, 4);
-        world_force_out(world, a);
-        assert_int_equal(ferry_vidmm_lock(world->manager, a, D3DDDI_LOCK_READ_ONLY, &address), FERRY_OK);
+        world_wait(world, world_gpu_fill(world, images[i], 512, 4, 0x12345678));
+        for (size_t at = 0; at < sizeof rows; at++) {
+            size_t there = i == 0 ? at : map[at];
+            if (there >= 512 && there < 516)
+                rows[at] = (uint8_t)(0x12345678 >> (8 * (there - 512)));
+        }
+        world_force_out(world, images[i]);
+        assert_int_equal(ferry_vidmm_lock(world->manager, images[i], D3DDDI_LOCK_READ_ONLY, &address), FERRY_OK);
         assert_memory_equal(address, rows, sizeof rows);
-        assert_int_equal(ferry_vidmm_unlock(world->manager, a), FERRY_OK);
-        check_transfers(&in, &out);
+        assert_int_equal(ferry_vidmm_unlock(world->manager, images[i]), FERRY_OK);
+        count_transfers(i != 0, &in, &out);
         assert_true(in > in_before && out > out_before);
     }
-    D3DKMT_HANDLE mapped = world_create_in_aperture(world, PAGES(2), CPU | DXGK_ALLOC_FLAG_DISABLE_LARGE_PAGE_MAPPING);
+    free(map);
+    D3DKMT_HANDLE mapped = world_create_in_aperture(world, PAGES(2), CPU | bit);
     world_require(world, mapped);
     assert_int_equal(world_place(world, mapped).segment, machine_aperture_segment);
     world_close(world);
@@ -327,7 +370,7 @@ int main(void)
         cmocka_unit_test(swizzled_in_place_and_linear_where_the_cpu_has_it),
         cmocka_unit_test(what_is_linear_outside_is_never_mapped_into_an_aperture),
         cmocka_unit_test(an_instance_is_tiled_as_the_allocation_is),
-        cmocka_unit_test(in_model_2_nothing_is_swizzled),
+        cmocka_unit_test(in_model_2_bit_7_says_nothing_of_tiles),
     };
     return WORLD_RUN(tests);
 }

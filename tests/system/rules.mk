@@ -2,13 +2,13 @@
 # Whole machine, each program on each back end. The C of the host side runs under the sanitizers.
 
 SYSTEM_TESTS := calls call_backs poll poll_ends residency failures programs random_calls rectangles rectangle_sides tiles tiled_images \
-    copy_rectangle va_rectangles copy_tiles \
+    copy_rectangle va_rectangles copy_tiles tile_addresses \
     views linear_views runs iommu models virtual virtual_aperture virtual_instances virtual_paging tables va_update va_pages walks \
     agreement
 # On the model the agreement run compares the model with itself: it shows that the comparison is fair.
 SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_sim)
 # In driver model 2 jobs name allocations by GPU virtual addresses; those of `virtual...`, `tables`, `va_...` and `walks` have it always.
-SYSTEM_MODEL2 := copy_rectangle calls call_backs poll poll_ends residency failures programs random_calls
+SYSTEM_MODEL2 := copy_rectangle copy_tiles tiled_images calls call_backs poll poll_ends residency failures programs random_calls
 SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_model2)
 SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_sim_model2)
 # Page tables in system memory, which are walked over the link.
@@ -16,6 +16,10 @@ SYSTEM_HOST_TABLES := random_calls virtual_aperture virtual_instances walks
 SYSTEM_HOST_TABLES := $(SYSTEM_HOST_TABLES:%=%_sim) $(SYSTEM_HOST_TABLES:%=%_model) \
     $(addsuffix _model,tables va_pages va_rectangles va_update virtual virtual_paging)
 SYSTEM_RUNS += $(SYSTEM_HOST_TABLES:%=$(BUILD)/tests/system_%_host_tables)
+# Content by addresses of the paging process, also what is in tiles on one side.
+SYSTEM_VIRTUAL_PAGING := copy_tiles tiled_images tile_addresses random_calls
+SYSTEM_RUNS += $(SYSTEM_VIRTUAL_PAGING:%=$(BUILD)/tests/system_%_model_virtual)
+SYSTEM_RUNS += $(SYSTEM_VIRTUAL_PAGING:%=$(BUILD)/tests/system_%_sim_virtual)
 # The model alone has 64 GiB.
 SYSTEM_RUNS += $(BUILD)/tests/system_large_memory_model
 
@@ -29,7 +33,7 @@ $(BUILD)/system/poll $(BUILD)/system/poll_ends: tests/system/poll_loops.h
 $(BUILD)/system/poll_ends $(BUILD)/tests/system_poll_ends_threads: private LDLIBS += -Wl,--wrap=ferry_vidmm_work
 $(BUILD)/system/rectangles $(BUILD)/system/rectangle_sides: tests/system/rectangle_machine.h tests/system/rectangle_images.h
 $(BUILD)/system/copy_rectangle $(BUILD)/system/va_rectangles $(BUILD)/system/copy_tiles \
-    $(BUILD)/system/tiles $(BUILD)/system/tiled_images $(BUILD)/system/views $(BUILD)/system/linear_views \
+    $(BUILD)/system/tiles $(BUILD)/system/tiled_images $(BUILD)/system/tile_addresses $(BUILD)/system/views $(BUILD)/system/linear_views \
     $(BUILD)/system/random_calls: tests/system/tile_images.h
 $(BUILD)/system/va_update $(BUILD)/system/va_pages: tests/system/updates.h
 $(BUILD)/system/virtual $(BUILD)/system/tables: tests/system/virtual_machine.h
@@ -58,6 +62,14 @@ $(BUILD)/tests/system_%_model_host_tables: $(BUILD)/system/%
 $(BUILD)/tests/system_%_sim_host_tables: $(BUILD)/system/%
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec %s --backend sim $(MODEL) --tables system "$$@"\n' $< > $@ && chmod +x $@
+
+$(SYSTEM_VIRTUAL_PAGING:%=$(BUILD)/tests/system_%_model_virtual): $(BUILD)/tests/system_%_model_virtual: $(BUILD)/system/%
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec %s --backend model --model 2 --paging virtual "$$@"\n' $< > $@ && chmod +x $@
+
+$(SYSTEM_VIRTUAL_PAGING:%=$(BUILD)/tests/system_%_sim_virtual): $(BUILD)/tests/system_%_sim_virtual: $(BUILD)/system/%
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec %s --backend sim --model 2 --paging virtual "$$@"\n' $< > $@ && chmod +x $@
 
 $(BUILD)/tests/system_%_sim: $(BUILD)/system/%
 	@mkdir -p $(@D)

@@ -21,7 +21,8 @@
 static const char *backend = "model";
 static uint64_t seed = 1;
 static uint32_t driver_model = 1;
-static uint32_t table_memory = FERRY_TABLES_VIDEO; // of driver model 2
+static uint32_t table_memory = FERRY_TABLES_VIDEO;  // of driver model 2
+static uint32_t paging_way = FERRY_PAGING_PHYSICAL; // of driver model 2
 static bool slow_link = false;
 
 static inline void read_options(int argc, char **argv)
@@ -39,9 +40,12 @@ static inline void read_options(int argc, char **argv)
             driver_model = (uint32_t)strtoul(argv[i + 1], NULL, 0);
         if (!strcmp(argv[i], "--tables"))
             table_memory = strcmp(argv[i + 1], "system") ? FERRY_TABLES_VIDEO : FERRY_TABLES_SYSTEM;
+        if (!strcmp(argv[i], "--paging"))
+            paging_way = strcmp(argv[i + 1], "virtual") ? FERRY_PAGING_PHYSICAL : FERRY_PAGING_VIRTUAL;
     }
-    printf("miniport: real\nback end %s, driver model %u%s, seed %llu\n", backend, driver_model,
-           table_memory == FERRY_TABLES_SYSTEM ? ", tables in system memory" : "", (unsigned long long)seed);
+    printf("miniport: real\nback end %s, driver model %u%s%s, seed %llu\n", backend, driver_model,
+           table_memory == FERRY_TABLES_SYSTEM ? ", tables in system memory" : "",
+           paging_way == FERRY_PAGING_VIRTUAL ? ", content by addresses" : "", (unsigned long long)seed);
     fflush(stdout);
 }
 
@@ -129,6 +133,7 @@ static inline struct ferry_adapter *open_adapter(uint64_t video_memory_bytes)
         .seed = seed,
         .model = driver_model,
         .tables = driver_model == 2 ? table_memory : FERRY_TABLES_VIDEO,
+        .paging = driver_model == 2 ? paging_way : FERRY_PAGING_PHYSICAL,
     };
     struct ferry_adapter *adapter = NULL;
 

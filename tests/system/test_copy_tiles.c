@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rectangles of images in tiles, by the public interface: a program's job turns rows into tiles and tiles into rows,
-// any part of any level, from any size of element to any other's; each byte against the published table. Driver model 1
-// has such images.
+// any part of any level, from any size of element to any other's; each byte against the published table.
 #include "tile_images.h"
 
 #define PLAIN_BYTES 100000u
@@ -20,7 +19,6 @@ static struct bench *begin(void)
 
     say_random();
     drawn = seed;
-    driver_model = 1;
     bench->adapter = open_adapter(LOCAL_TEST_BYTES);
     ok(ferry_device_create(bench->adapter, &bench->device));
     ok(ferry_queue_create(bench->device, &bench->queue));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A random program of calls on little memory. A shadow keeps what every byte and every count must be; counts are
 // compared after each step, the content of one allocation after each step, and all content now and then and at the end.
-// In driver model 1 some allocations are tiled images, of which levels are seen in place by rows: of more of them than
-// the device has ranges. Their shadow holds rows; jobs see tiles.
+// Some allocations are tiled images. Their shadow holds rows; jobs see tiles. In driver model 1 levels of them are seen
+// in place by rows: of more of them than the device has ranges.
 #include "tile_images.h"
 
 #define DEVICES        2
@@ -124,7 +124,7 @@ static void create(struct world *w, unsigned device)
     s->size = options.bytes = 1 + pick(w, pick(w, 4) ? 8 * 4096 : 30 * 4096);
     s->flags = options.flags = flags[pick(w, 5)];
     s->aperture = options.in_aperture = pick(w, 4) == 0;
-    if (driver_model == 1 && pick(w, 3) == 0) {
+    if (pick(w, 3) == 0) {
         pick_tiling(w, s);
         options.bytes = s->size;
         options.tiling = &s->tiling;
@@ -350,7 +350,7 @@ static void lock_step(struct world *w, struct shadow *s)
 {
     uint32_t flags = 0;
 
-    if (s->viewed || (s->rows_at && !s->locked && pick(w, 3))) {
+    if (s->viewed || (s->rows_at && driver_model == 1 && !s->locked && pick(w, 3))) {
         view_step(w, s);
         return;
     }
@@ -437,7 +437,8 @@ static void a_random_program_of_calls(void **state)
                                             .aperture_bytes = APERTURE_PAGES * 4096,
                                             .seed = seed,
                                             .model = driver_model,
-                                            .tables = table_memory};
+                                            .tables = table_memory,
+                                            .paging = paging_way};
     // The manager's paging buffer: what the miniport asks for, or so small that most operations take several.
     static const uint32_t paging_buffers[] = {0, 64, 136, 1000};
     unsigned steps = on_model() ? rounds(5000, 10000) : rounds(300, 600);

@@ -141,7 +141,7 @@ struct victim {
     struct ferry_process *process;
     struct ferry_device *device;
     struct ferry_queue *queue;
-    struct ferry_allocation *allocations[2], *image; // image: tiled, in driver model 1
+    struct ferry_allocation *allocations[2], *image; // image: tiled
 };
 static struct victim shown[SHOWN];
 static pthread_mutex_t shown_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -232,7 +232,7 @@ static struct victim be_born(struct finder *f)
     const struct ferry_tiling tiling = {
         .size = sizeof tiling, .tile_bytes = 4096, .element_bytes = 4, .width = 64, .height = 64, .levels = 1};
     wanted.bytes = ferry_tiling_bytes(&tiling);
-    wanted.tiling = driver_model == 1 ? &tiling : NULL;
+    wanted.tiling = &tiling;
     ok(ferry_allocation_create(v.device, &wanted, &v.image));
     return v;
 }

@@ -361,8 +361,8 @@ struct ferry_allocation_options {
     // last page says where (ferry/runs.h). Out of the aperture all content is there. Driver model 2.
     bool compressed;
     // NULL = as its bytes are. Else `bytes` is ferry_tiling_bytes(), and the engine turns rows into tiles on the way to
-    // video memory, and back; what the CPU may not lock stays in tiles in system memory. Jobs see tiles. Driver model
-    // 1; UNSUPPORTED in model 2, and on a device without tiled copies.
+    // video memory, and back; what the CPU may not lock stays in tiles in system memory. Jobs see tiles, and so do
+    // addresses that it is mapped at. UNSUPPORTED on a device without tiled copies.
     const struct ferry_tiling *tiling;
 };
 #define FERRY_FLAG_CPU_VISIBLE      0x00000001u

@@ -47,20 +47,29 @@ static struct ferry_flag_context flag_context(struct ferry_vm_memory *memory,
     return context;
 }
 
-// A driver of 1.x says Swizzled, where later ones have another flag. What the CPU may lock, or has given, is linear
-// outside of its segment; for nobody else it would be rearranged on its way, so it stays swizzled in system memory.
+// The GPU has it in tiles. A driver of 1.x says so by a flag, in whose place later ones have another; these have a hint
+// for it.
+static bool swizzled(const struct ferry_vm_memory *memory, const DXGK_ALLOCATIONINFO *info)
+{
+    const DXGK_ALLOCATIONUSAGEHINT *hint = info->pAllocationUsageHint;
+    return memory->core->caps.MemoryManagementCaps.VirtualAddressingSupported
+               ? hint && hint->Version != 0 && hint->v1.Flags.Swizzled
+               : (info->Flags & DXGK_ALLOC_FLAG_SWIZZLED) != 0;
+}
+
+// What the CPU may lock, or has given, is linear outside of its segment; for nobody else it would be rearranged on its
+// way, so it stays swizzled in system memory.
 static bool linear_outside(const struct ferry_vm_memory *memory, const DXGK_ALLOCATIONINFO *info)
 {
-    return !memory->core->caps.MemoryManagementCaps.VirtualAddressingSupported &&
-           (info->Flags & DXGK_ALLOC_FLAG_SWIZZLED) != 0 &&
-           (ferry_flags_lockable(info->Flags) || ferry_flags_permanent(info->Flags));
+    return swizzled(memory, info) && (ferry_flags_lockable(info->Flags) || ferry_flags_permanent(info->Flags));
 }
 
 // Of the same word: what later is CreateInVpr. Of what is not swizzled there is nothing that another address would
 // show.
 static bool may_alternate(const struct ferry_vm_memory *memory, const DXGK_ALLOCATIONINFO *info)
 {
-    return linear_outside(memory, info) && (info->Flags & DXGK_ALLOC_FLAG_USE_ALTERNATE_VA) != 0;
+    return !memory->core->caps.MemoryManagementCaps.VirtualAddressingSupported && linear_outside(memory, info) &&
+           (info->Flags & DXGK_ALLOC_FLAG_USE_ALTERNATE_VA) != 0;
 }
 
 // The word as the rules know it.
@@ -125,6 +134,7 @@ static int set_up(struct ferry_vm_memory *memory, struct ferry_vm_allocation *al
     allocation->flags = flags_of(memory, info);
     allocation->may_alternate = may_alternate(memory, info);
     allocation->segment_set = segments_of(memory, info);
+    allocation->swizzled = swizzled(memory, info);
     allocation->linear_outside = linear_outside(memory, info);
     allocation->preferred = info->PreferredSegment.Value;
     allocation->bank_direction = info->HintedBank.Bank0 ? (info->HintedBank.Direction0 ? 2 : 1) : 0;

@@ -79,7 +79,8 @@ struct ferry_vm_allocation {
     uint8_t iommu_notice : 1;     // and before its pages leave the IOMMU
     uint8_t mapped_again : 1;     // its backing store, for a place that it is about to get
     uint8_t eviction_segment : 4; // aperture through which it is evicted, 0 = straight to system pages
-    uint8_t linear_outside : 1;   // swizzled in its segment, linear in its backing store
+    uint8_t swizzled : 1;         // the GPU has it in tiles
+    uint8_t linear_outside : 1;   // and so it is in its segment, but linear in its backing store
     uint8_t may_alternate : 1;    // the miniport said UseAlternateVA
     uint8_t alternate_lock : 1;   // locked with it
     uint8_t in_alternate : 1;     // evicted under such a lock: its content is there, and not in a backing store
@@ -369,6 +370,8 @@ int ferry_vm_window_read(struct ferry_vm_memory *memory);
 /// (no more tables), NO_HOST_MEMORY; nothing has changed then.
 int ferry_vm_window_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 void ferry_vm_window_end(struct ferry_vm_memory *memory);
+/// Has the paging process addresses for all of it twice, as a transfer that swizzles needs them?
+bool ferry_vm_window_holds_whole(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
 /// For sched: the next step of an operation.
 enum ferry_vm_next_step ferry_vm_window_step(void *memory, struct ferry_vm_operation *operation,
                                              struct ferry_vm_operation *step);

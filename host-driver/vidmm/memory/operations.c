@@ -68,17 +68,31 @@ static struct ferry_vm_side side(const struct ferry_vm_memory *memory, const DXG
     return whole;
 }
 
-// VIRTUAL_TRANSFER: in chunks, as many pages at a time as the paging process has addresses for on both sides.
+// Tiles on one side, rows on the other.
+static bool swizzles(const struct ferry_vm_allocation *allocation, const DXGK_BUILDPAGINGBUFFER_TRANSFER *t)
+{
+    return allocation->linear_outside && (t->Source.SegmentId == 0 || t->Destination.SegmentId == 0);
+}
+
+// VIRTUAL_TRANSFER: in chunks, as many pages at a time as the paging process has addresses for on both sides. It has no
+// flags for Swizzle and Unswizzle: the driver knows what is swizzled, and the direction says which way. All of that is
+// mapped, whatever part of it goes.
 static void transfer_by_address(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
                                 const DXGK_BUILDPAGINGBUFFER_TRANSFER *from, uint64_t position, uint64_t bytes)
 {
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_VIRTUAL_TRANSFER};
-    uint64_t first = position / PAGE_SIZE;
+    bool whole = swizzles(allocation, from);
+    uint64_t first = whole ? 0 : position / PAGE_SIZE;
     struct ferry_vm_steps steps = {
         .side_count = 2,
         .sides = {side(memory, &from->Source, first), side(memory, &from->Destination, first)},
         .offset = first,
-        .pages = bytes / PAGE_SIZE};
+        .pages = whole ? allocation->pages : bytes / PAGE_SIZE};
+    if (whole) {
+        steps.part = position / PAGE_SIZE;
+        steps.part_pages = bytes / PAGE_SIZE;
+        steps.alignment_log2 = allocation->alignment_log2;
+    }
     argument.TransferVirtual.hAllocation = allocation->miniport;
     argument.TransferVirtual.TransferDirection = from->Source.SegmentId == 0 ? DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL
                                                  : from->Destination.SegmentId == 0
@@ -91,7 +105,7 @@ static void transfer_by_address(struct ferry_vm_memory *memory, struct ferry_vm_
 static void transfer(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
                      const DXGK_BUILDPAGINGBUFFER_TRANSFER *from, uint64_t position, uint64_t bytes, uint64_t piece)
 {
-    if (memory->by_address) {
+    if (memory->by_address && (!swizzles(allocation, from) || ferry_vm_window_holds_whole(memory, allocation))) {
         transfer_by_address(memory, allocation, from, position, bytes);
         return;
     }

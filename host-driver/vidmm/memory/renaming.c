@@ -113,6 +113,7 @@ int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     added->bank_direction = allocation->bank_direction;
     added->wants_memory = allocation->wants_memory;
     added->notice = allocation->notice;
+    added->swizzled = allocation->swizzled;
     added->linear_outside = allocation->linear_outside;
     added->may_alternate = allocation->may_alternate;
     added->eviction_segment = allocation->eviction_segment;

@@ -3,6 +3,7 @@
 // is told of it is in virtual_entries.c, what an allocation knows of its mappings in mappings.c.
 #include <stdlib.h>
 
+#include "vidmm/base/least.h"
 #include "vidmm/memory/virtual_internal.h"
 
 int ferry_vm_virtual_new(struct ferry_vm_memory *memory, struct ferry_vm_process *process)
@@ -98,6 +99,16 @@ HANDLE ferry_vm_virtual_handle(const struct ferry_vm_process *process)
 
 // ---- Mapping ----
 
+// A packet names tiles at an address by where one of them begins, so the addresses that all of it has are aligned as it
+// is itself, or it has none.
+static void align_own(const struct ferry_vm_allocation *allocation, struct ferry_vm_where *where)
+{
+    if (!allocation->swizzled)
+        return;
+    where->smallest = UINT64_C(1) << allocation->alignment_log2;
+    where->alignment = ferry_vm_most(where->alignment, where->smallest);
+}
+
 static size_t unmap_most(uint64_t pages)
 {
     return ferry_vm_virtual_range_most(pages) + ferry_vm_virtual_tables_most(pages);
@@ -151,7 +162,10 @@ int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocat
     if (view->each_instance && (view->pages != allocation->pages || view->read_only ||
                                 ferry_vm_virtual_own(allocation) || is_reserved(allocation, view->where.base)))
         return FERRY_ERROR_ARGUMENT;
-    return map(memory, allocation, view, first, table_bytes);
+    struct ferry_vm_view wanted = *view;
+    if (view->each_instance)
+        align_own(allocation, &wanted.where);
+    return map(memory, allocation, &wanted, first, table_bytes);
 }
 
 int ferry_vm_virtual_map_instance(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
@@ -166,6 +180,7 @@ int ferry_vm_virtual_map_instance(struct ferry_vm_memory *memory, const struct f
         .where = {.base = UINT64_MAX, .least = own->first, .alignment = ferry_vm_address_alignment(own->pages)},
         .pages = own->pages,
         .each_instance = true};
+    align_own(instance, &view.where);
     return map(memory, instance, &view, &first, &table_bytes);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Addresses of the paging process (R201 to R212): the window through which content is moved, filled and noticed. It is
 // seldom as large as an allocation. So each chunk has its entries written (operation 11), is worked on (8, 9, 22), and
-// has its entries taken away and forgotten (11, 12), and chunks follow each other through the window.
+// has its entries taken away and forgotten (11, 12), and chunks follow each other through the window. What is swizzled
+// on its way cannot be cut, since a page of rows is in many pages of tiles: it is mapped whole, or goes by place.
 //
 // Which addresses a chunk gets is decided when it is built, in the order in which the device executes: so no operation
 // waits for addresses that another one has which waits for a job. From one end of the window to the other no address is
@@ -92,6 +93,13 @@ void ferry_vm_window_end(struct ferry_vm_memory *memory)
     memory->window = NULL;
 }
 
+// Both sides of it in one chunk, each aligned as it is.
+bool ferry_vm_window_holds_whole(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
+{
+    uint64_t pages = allocation->pages;
+    return pages <= memory->window->pages / 2 && pages % (UINT64_C(1) << allocation->alignment_log2) == 0;
+}
+
 // ---- Queueing ----
 
 static struct ferry_vm_span place_of(struct ferry_vm_memory *memory, const struct ferry_vm_side *side, uint64_t pages)
@@ -111,7 +119,7 @@ void ferry_vm_window_queue(struct ferry_vm_memory *memory, struct ferry_vm_alloc
     if (argument->Operation == DXGK_OPERATION_NOTIFY_ALLOC) {
         what.reads = ferry_vm_virtual_place(memory, allocation, allocation->block->first);
     } else {
-        what.bytes = steps->pages * PAGE_SIZE;
+        what.bytes = (steps->part_pages ? steps->part_pages : steps->pages) * PAGE_SIZE;
         what.writes = place_of(memory, &steps->sides[steps->side_count - 1], steps->pages);
         if (steps->side_count == 2)
             what.reads = place_of(memory, &steps->sides[0], steps->pages);
@@ -181,15 +189,15 @@ static void work(const struct ferry_vm_memory *memory, const struct ferry_vm_ope
 {
     const struct ferry_vm_steps *s = &operation->steps;
     uint64_t address = (memory->window->first + s->at) * PAGE_SIZE, bytes = s->chunk * PAGE_SIZE;
-    uint64_t offset = (s->offset + s->done) * PAGE_SIZE;
+    uint64_t offset = (s->offset + s->done + s->part) * PAGE_SIZE;
     DXGKARG_BUILDPAGINGBUFFER *a = &step->argument;
     *a = operation->argument;
     switch (a->Operation) {
     case DXGK_OPERATION_VIRTUAL_TRANSFER:
         a->TransferVirtual.AllocationOffsetInBytes = offset;
-        a->TransferVirtual.TransferSizeInBytes = bytes;
-        a->TransferVirtual.SourceVirtualAddress = address;
-        a->TransferVirtual.DestinationVirtualAddress = address + bytes;
+        a->TransferVirtual.TransferSizeInBytes = s->part_pages ? s->part_pages * PAGE_SIZE : bytes;
+        a->TransferVirtual.SourceVirtualAddress = address + s->part * PAGE_SIZE;
+        a->TransferVirtual.DestinationVirtualAddress = address + bytes + s->part * PAGE_SIZE;
         break;
     case DXGK_OPERATION_VIRTUAL_FILL:
         a->FillVirtual.AllocationOffsetInBytes = offset;
@@ -208,11 +216,12 @@ static void work(const struct ferry_vm_memory *memory, const struct ferry_vm_ope
 static bool take_addresses(struct ferry_vm_memory *memory, struct ferry_vm_steps *s)
 {
     s->chunk = ferry_vm_least(s->pages - s->done, memory->window->pages / s->side_count);
-    uint64_t need = s->chunk * s->side_count;
-    if (memory->sched->addresses_unknown || memory->window_next + need > memory->window->pages) {
+    uint64_t need = s->chunk * s->side_count, mask = (UINT64_C(1) << s->alignment_log2) - 1;
+    uint64_t next = (memory->window_next + mask) & ~mask;
+    if (memory->sched->addresses_unknown || next + need > memory->window->pages) {
         if (!ferry_vm_paging_idle(memory->sched))
             return false;
-        memory->window_next = 0;
+        next = memory->window_next = 0;
     }
     s->written = 0;
     s->phase = SHOW;
@@ -220,8 +229,8 @@ static bool take_addresses(struct ferry_vm_memory *memory, struct ferry_vm_steps
         s->phase = CLEAN;
         return true;
     }
-    s->at = memory->window_next;
-    memory->window_next += need;
+    s->at = next;
+    memory->window_next = next + need;
     return true;
 }
 

@@ -174,8 +174,10 @@ struct ferry_vm_steps {
     bool wanted, inside;           // inside: the miniport is in the middle of one
     unsigned phase;                // whoever makes the steps counts it
     unsigned side_count;           // a source and a destination, or only one of them
+    unsigned alignment_log2;       // of a chunk's addresses, in pages
     struct ferry_vm_side sides[2]; // from the first page on that is about
     uint64_t offset, pages;        // of the allocation
+    uint64_t part, part_pages;     // of these, what is worked on, all being one chunk; part_pages 0 = all of them
     uint64_t done;                 // of these: in chunks that are built
     uint64_t at, chunk, written;   // of the chunk: where among the addresses, how long, how far the phase has come
     uint32_t chunks, updates, flushes;
