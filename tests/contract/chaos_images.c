@@ -13,9 +13,10 @@ void chaos_image_create(struct shadow *s, struct ferry_allocation_private *wante
 {
     static const struct ferry_tiling_private images[] = {
         {4096, 4, 32, 32, 1}, {4096, 4, 64, 32, 2}, {4096, 4, 100, 60, 1}, {4096, 4, 40, 70, 3}};
-    static const UINT kinds[] = {CPU, CPU, CPU, CPU | DXGK_ALLOC_FLAG_CACHED, PERMANENT};
+    static const UINT kinds[] = {
+        CPU, CPU, CPU, CPU | DXGK_ALLOC_FLAG_CACHED, PERMANENT, CPU | DXGK_ALLOC_FLAG_EXISTING_SYSMEM};
     s->tiling = images[chaos_pick(4)];
-    s->flags = kinds[chaos_pick(5)];
+    s->flags = kinds[chaos_pick(6)];
     s->alternate = !chaos_permanent(s) && !addresses_wanted() && chaos_pick(3);
     s->aperture = false;
     s->size = tiles_bytes(&s->tiling);

@@ -237,6 +237,110 @@ static void swizzled_in_place_and_linear_where_the_cpu_has_it(void **state)
     assert_int_equal(by_address > 0, addresses_wanted() && addresses_of_paging_wanted());
 }
 
+// Pages that the CPU has written of what stays in place: these rows go, and nothing else, though they are in many of
+// its tiles.
+static void a_part_of_the_rows_goes_alone(void **state)
+{
+    (void)state;
+    struct world *world = begin(0);
+    struct tiled t = {.tiling = {4096, 4, 100, 60, 1}, .flags = PERMANENT};
+    t.bytes = tiles_bytes(&t.tiling);
+    t.rows = calloc(1, t.bytes);
+    t.map = tiles_map(&t.tiling);
+    drawn = 5;
+    assert_int_equal(try_create(world, &t.tiling, t.flags, &t.allocation), FERRY_OK);
+    world_require(world, t.allocation);
+    bool virtual_paging = addresses_wanted() && addresses_of_paging_wanted();
+    for (unsigned first = 0; first < t.bytes / PAGE_SIZE; first++) {
+        unsigned count = 1 + draw((uint32_t)(t.bytes / PAGE_SIZE - first));
+        void *address;
+        assert_int_equal(ferry_vidmm_lock_pages(world->manager, t.allocation, 0, first, count, &address), FERRY_OK);
+        for (uint64_t i = PAGES(first); i < PAGES(first + count); i++)
+            ((uint8_t *)address)[i] = t.rows[i] = (uint8_t)draw(256);
+        size_t by_place = spy_builds(DXGK_OPERATION_TRANSFER), by_address = spy_builds(DXGK_OPERATION_VIRTUAL_TRANSFER);
+        assert_int_equal(ferry_vidmm_unlock(world->manager, t.allocation), FERRY_OK);
+        check_tiles(world, &t);
+        assert_int_equal(spy_builds(DXGK_OPERATION_TRANSFER), by_place + !virtual_paging);
+        assert_int_equal(spy_builds(DXGK_OPERATION_VIRTUAL_TRANSFER), by_address + virtual_paging);
+        if (virtual_paging) {
+            const DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL *v =
+                &spy_build(DXGK_OPERATION_VIRTUAL_TRANSFER, by_address)->before.TransferVirtual;
+            assert_int_equal(v->AllocationOffsetInBytes, PAGES(first));
+            assert_int_equal(v->TransferSizeInBytes, PAGES(count));
+        } else {
+            const DXGK_BUILDPAGINGBUFFER_TRANSFER *p = &spy_build(DXGK_OPERATION_TRANSFER, by_place)->before.Transfer;
+            assert_int_equal(p->TransferOffset, PAGES(first));
+            assert_int_equal(p->TransferSize, PAGES(count));
+        }
+    }
+    drop(world, &t);
+    world_close(world);
+}
+
+// Large tiles come and go between others, of a page or three: by addresses they begin where one of them may.
+static void large_tiles_begin_where_one_may(void **state)
+{
+    (void)state;
+    struct world *world = begin(0);
+    struct tiled t = {.tiling = {65536, 4, 100, 100, 1}, .flags = CPU};
+    D3DKMT_HANDLE others[2] = {world_create(world, PAGES(1), CPU), world_create(world, PAGES(3), CPU)};
+    t.bytes = tiles_bytes(&t.tiling);
+    t.rows = calloc(1, t.bytes);
+    t.map = tiles_map(&t.tiling);
+    drawn = 6;
+    by_address = 0;
+    assert_int_equal(try_create(world, &t.tiling, t.flags, &t.allocation), FERRY_OK);
+    for (unsigned round = 0; round < 6; round++) {
+        size_t before = spy_builds(DXGK_OPERATION_VIRTUAL_TRANSFER);
+        world_write(world, others[round % 2], round);
+        world_require(world, others[round % 2]);
+        write_rows(world, &t);
+        place(world, &t);
+        check_tiles(world, &t);
+        leave(world, &t);
+        assert_int_equal(world_evict(world, others[round % 2]), FERRY_OK);
+        world_force_out(world, t.allocation);
+        for (size_t n = before; n < spy_builds(DXGK_OPERATION_VIRTUAL_TRANSFER); n++)
+            by_address +=
+                spy_build(DXGK_OPERATION_VIRTUAL_TRANSFER, n)->before.TransferVirtual.TransferSizeInBytes == t.bytes;
+    }
+    assert_true(by_address > 0 || !addresses_of_paging_wanted());
+    drop(world, &t);
+    world_close(world);
+}
+
+// Pushed together with others, by a place of its own or over the one that it had, it stays in tiles.
+static void tiles_stay_as_they_are_inside_video_memory(void **state)
+{
+    (void)state;
+    for (unsigned far = 0; far < 2; far++) {
+        struct world *world = begin(0);
+        struct tiled t = {.tiling = {4096, 4, 400, 100, 2}, .flags = CPU};
+        D3DKMT_HANDLE below = world_create(world, far ? PAGES(80) : PAGES(9), CPU);
+        t.bytes = tiles_bytes(&t.tiling);
+        t.rows = calloc(1, t.bytes);
+        t.map = tiles_map(&t.tiling);
+        drawn = 7;
+        assert_int_equal(try_create(world, &t.tiling, t.flags, &t.allocation), FERRY_OK);
+        write_rows(world, &t);
+        world_require(world, below);
+        place(world, &t);
+        uint64_t before = world_place(world, t.allocation).offset;
+        uint64_t left = PAGES(LOCAL) - (world_place(world, below).bytes + world_place(world, t.allocation).bytes);
+        D3DKMT_HANDLE above = world_create(world, left, CPU);
+        world_require(world, above);
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, below), FERRY_OK);
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, above), FERRY_OK);
+        world_require(world, world_create(world, PAGES(LOCAL) - world_place(world, t.allocation).bytes, CPU));
+        assert_true(world_place(world, t.allocation).offset != before);
+        assert_int_equal(world_statistics(world).bytes_moved, world_place(world, t.allocation).bytes);
+        check_tiles(world, &t);
+        leave(world, &t);
+        drop(world, &t);
+        world_close(world);
+    }
+}
+
 // What is linear in system memory would be linear in an aperture: it never gets there, even where it is preferred.
 static void what_is_linear_outside_is_never_mapped_into_an_aperture(void **state)
 {
@@ -368,6 +472,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(swizzled_in_place_and_linear_where_the_cpu_has_it),
+        cmocka_unit_test(a_part_of_the_rows_goes_alone),
+        cmocka_unit_test(large_tiles_begin_where_one_may),
+        cmocka_unit_test(tiles_stay_as_they_are_inside_video_memory),
         cmocka_unit_test(what_is_linear_outside_is_never_mapped_into_an_aperture),
         cmocka_unit_test(an_instance_is_tiled_as_the_allocation_is),
         cmocka_unit_test(in_model_2_bit_7_says_nothing_of_tiles),

@@ -8,7 +8,7 @@ SYSTEM_TESTS := calls call_backs poll poll_ends residency failures programs rand
 # On the model the agreement run compares the model with itself: it shows that the comparison is fair.
 SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_sim)
 # In driver model 2 jobs name allocations by GPU virtual addresses; those of `virtual...`, `tables`, `va_...` and `walks` have it always.
-SYSTEM_MODEL2 := copy_rectangle copy_tiles tiled_images calls call_backs poll poll_ends residency failures programs random_calls
+SYSTEM_MODEL2 := copy_rectangle copy_tiles tiles tiled_images calls call_backs poll poll_ends residency failures programs random_calls
 SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_model2)
 SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_sim_model2)
 # Page tables in system memory, which are walked over the link.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TRANSFER with Swizzle and Unswizzle through the miniport alone, the test in the manager's place, on the whole device
-// and on the reference model.
+// and on the reference model, in both driver models.
 #include "tile_images.h"
 
 #include "device/host_pages.h"
@@ -46,7 +46,7 @@ static int setup_rig(void **state)
     ok(ferry_link_open(backend, &config, &link));
     ok(ferry_gpu_open(link, &options, &rig->gpu));
     ok(ferry_host_pages_create(rig->gpu, &rig->pages));
-    rig->kmd = ferry_kmd_miniport();
+    rig->kmd = driver_model == 2 ? ferry_kmd_miniport_model2(0) : ferry_kmd_miniport();
     assert_int_equal(rig->kmd->DxgkDdiAddDevice(rig->gpu, &rig->adapter), STATUS_SUCCESS);
     assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_SUCCESS);
     ok(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &rig->buffer));

@@ -72,6 +72,8 @@ static void operation_flags_stand_where_the_masks_say(void **state)
     BIT(DXGK_TRANSFERVIRTUALFLAGS, Dst64KBPages, 2u);
     BIT(DXGK_UPDATEPAGETABLEFLAGS, NativeFence, 0x10u);
     BIT(DXGK_NOTIFYALLOCFLAGS, Eviction, 1u);
+    DXGK_ALLOCATIONUSAGEINFO1 usage = {.Flags.Swizzled = 1};
+    assert_int_equal(usage.Flags.Value, 2);
     BIT(DXGK_NOTIFYALLOCFLAGS, IoMmuUnmap, 2u);
     BIT(DXGK_ADL_FLAGS, Contiguous, 1u);
     BIT(D3DDDI_MAKERESIDENT_FLAGS, CantTrimFurther, 1u);
