@@ -81,6 +81,8 @@ static NTSTATUS build_transfer(struct machine *machine, DXGKARG_BUILDPAGINGBUFFE
     const DXGK_BUILDPAGINGBUFFER_TRANSFER *t = &argument->Transfer;
     uint64_t pages = (t->TransferSize + PAGE_SIZE - 1) / PAGE_SIZE;
     struct packet packet = {.kind = PACKET_MOVE};
+    if (machine->options.by_address && t->hAllocation && !t->Flags.Swizzle && !t->Flags.Unswizzle)
+        mini_error(machine, "content from place to place, of a paging node that has addresses");
     mini_goes_to(machine, t->hAllocation, t->Destination.SegmentId, t->Destination.SegmentAddress);
     if (t->Source.SegmentId != 0 && t->Destination.SegmentId != 0)
         mini_leaves(machine, t->hAllocation, t->Source.SegmentAddress, "moved");
@@ -97,8 +99,6 @@ static NTSTATUS build_transfer(struct machine *machine, DXGKARG_BUILDPAGINGBUFFE
         mini_error(machine, "a transfer leaves its MDL");
     packet.list = t->Source.SegmentId == 0 ? 1 : 2;
     const struct mini_allocation *allocation = t->hAllocation;
-    if (machine->options.by_address && allocation && !t->Flags.Swizzle && !t->Flags.Unswizzle)
-        mini_error(machine, "content from place to place, of a paging node that has addresses");
     if (allocation && (t->Flags.Swizzle || t->Flags.Unswizzle)) {
         if (!allocation->tiles || t->Flags.Swizzle == t->Flags.Unswizzle || t->Flags.Swizzle != (packet.list == 1))
             mini_error(machine, "Swizzle or Unswizzle of what is linear, or the wrong way round");
