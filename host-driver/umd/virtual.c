@@ -5,6 +5,16 @@
 #include "ferry_contract.h"
 #include "umd/call.h"
 
+static struct ferry_vidmm_virtual wanted_of(const struct ferry_va *range)
+{
+    return (struct ferry_vidmm_virtual){.size = sizeof(struct ferry_vidmm_virtual),
+                                        .address = range->address,
+                                        .least = range->least,
+                                        .most = range->most,
+                                        .bytes = range->bytes,
+                                        .replace = range->replace};
+}
+
 int ferry_va_reserve(struct ferry_device *handle, struct ferry_va *range)
 {
     struct umd_call call;
@@ -14,8 +24,7 @@ int ferry_va_reserve(struct ferry_device *handle, struct ferry_va *range)
     const struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "reserve addresses");
     if (!device)
         return umd_not_entered();
-    struct ferry_vidmm_virtual wanted = {sizeof wanted, range->address, range->least, range->most, range->bytes, 0,
-                                         false};
+    struct ferry_vidmm_virtual wanted = wanted_of(range);
     int error = ferry_vidmm_reserve_virtual(call.adapter->vidmm, device->vidmm, &wanted);
     if (error == FERRY_OK)
         range->address = wanted.address;
@@ -35,10 +44,13 @@ int ferry_va_map(struct ferry_device *handle, struct ferry_allocation *allocatio
     const struct umd_allocation *allocation = umd_object(call.adapter, UMD_ALLOCATION, allocation_handle);
     if (!allocation)
         return umd_leave(&call, umd_handle_error(UMD_ALLOCATION, allocation_handle));
-    struct ferry_vidmm_virtual wanted = {sizeof wanted, range->address, range->least, range->most, range->bytes, 0,
-                                         false};
-    int error =
-        ferry_vidmm_map_virtual(call.adapter->vidmm, device->vidmm, allocation->vidmm, offset, read_only, &wanted);
+    struct ferry_vidmm_virtual wanted = wanted_of(range);
+    D3DKMT_HANDLE mapped = allocation->vidmm, owner = device->vidmm;
+    if (wanted.replace)
+        umd_park(&call);
+    int error = ferry_vidmm_map_virtual(call.adapter->vidmm, owner, mapped, offset, read_only, &wanted);
+    if (wanted.replace)
+        umd_return(&call);
     range->table_bytes = wanted.table_bytes;
     if (error == FERRY_OK)
         range->address = wanted.address;

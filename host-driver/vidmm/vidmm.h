@@ -223,6 +223,8 @@ struct ferry_vidmm_virtual {
     // make has one besides, anywhere behind it. What is mapped in any other way is not renamed. Never in a reservation:
     // whatever an update maps there stays what it leads to.
     bool each_instance;
+    // in, of map: what is mapped there gives way, where all of it is in one reservation, or inside one mapping.
+    bool replace;
 };
 /// Take addresses: 64 KiB and multiples. Errors: ARGUMENT (not aligned, beyond 48 bits), BUSY (not all are free),
 /// HANDLE, NO_VIDEO_MEMORY (no such place), NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED.
@@ -230,7 +232,11 @@ int ferry_vidmm_reserve_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE devic
 /// Map them, free ones or reserved ones, to bytes of an allocation from offset on: pages. Nothing of it waits, and a
 /// job that names the allocation finds it mapped. Errors: those of reserve(), FOREIGN, RANGE (not all in the
 /// allocation), BUSY (also of an allocation with several instances), UNSUPPORTED (also of one that is never in video
-/// memory), ARGUMENT (each_instance of a part of it, read only, a second time, or among reserved addresses).
+/// memory), ARGUMENT (each_instance of a part of it, read only, a second time, or among reserved addresses; replace at
+/// any place, or beside each_instance). With replace it is BUSY only where some of it is mapped and not all is inside
+/// one mapping or reservation, or where that is a range of each_instance: what was mapped there is so for jobs queued
+/// before, and what is left of it all the time. It waits then where an update stands behind a job that is not over and
+/// has mapped the same there: TIMEOUT.
 int ferry_vidmm_map_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE allocation,
                             uint64_t offset, bool read_only, struct ferry_vidmm_virtual *range);
 /// What is mapped or reserved there, as a whole; free for the next call. Jobs queued before still find their

@@ -120,6 +120,27 @@ static int free_all(struct run *run, uint64_t address, uint64_t bytes)
     return result;
 }
 
+// Over some of a mapping that no reservation holds; all of it or nothing.
+static int map_over(struct run *run, unsigned number, uint64_t address, uint64_t pages)
+{
+    struct ferry_vidmm_virtual range = {
+        .size = sizeof(range), .address = address, .bytes = PAGES(pages), .replace = true};
+    bool armed = inject.armed;
+    inject.armed = false;
+    uint64_t then = mapped_now(run, address - PAGES(1), PAGES(pages + 2));
+    inject.armed = armed;
+    int result =
+        ferry_vidmm_map_virtual(run->manager, run->device[0], run->allocation[number], PAGES(1), false, &range);
+    armed = inject.armed;
+    inject.armed = false;
+    if (result != FERRY_ERROR_CRITICAL &&
+        (result == FERRY_OK) == (then == mapped_now(run, address - PAGES(1), PAGES(pages + 2))))
+        wrong(&run->attempt, "a map over another", "answered %d, and mappings are%s as before", result,
+              result == FERRY_OK ? "" : " not");
+    inject.armed = armed;
+    return result;
+}
+
 // Mapped while they are in place and while they are not; reserved, in the middle of what is reserved, and free again.
 void manager_addresses(struct run *run)
 {
@@ -129,6 +150,7 @@ void manager_addresses(struct run *run)
     CALL(map(run, PLAIN, 0, 0, SIZE[PLAIN], &at[0]));
     CALL(map(run, KEPT, 0, 1, 2, &at[1]));
     CALL(map(run, WIDE, 0, 0, SIZE[WIDE], &at[3]));
+    CALL(map_over(run, KEPT, at[3] + PAGES(SIZE[WIDE] / 2), 1));
     CALL(ferry_vidmm_reserve_virtual(run->manager, run->device[0], &range));
     CALL(map(run, PLAIN, range.address + PAGES(16), 0, 3, &at[2]));
     CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));

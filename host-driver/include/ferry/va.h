@@ -42,6 +42,7 @@ struct ferry_va {
     uint64_t least, most; // in: most 0 = no bound. Beside an address neither is looked at.
     uint64_t bytes;       // in
     uint64_t table_bytes; // out, of map: with NO_VIDEO_MEMORY the bytes of page tables that are missing.
+    bool replace;         // in, of map, beside an address: what is mapped there gives way.
 };
 /// Take addresses without mapping them: 64 KiB and multiples, at multiples of 64 KiB. They are the program's until it
 /// ends, or one of its devices frees them. Errors: ARGUMENT (not aligned, or
@@ -50,10 +51,14 @@ struct ferry_va {
 int ferry_va_reserve(struct ferry_device *device, struct ferry_va *range);
 /// Map whole pages of the allocation, from byte `offset` on, to free addresses or to some that are reserved. As large
 /// pages as address, place and length allow. At any place: if page tables are short, where there are enough of them,
-/// with smaller pages if need be. Never waits. Nothing has changed on an error. Errors: those of ferry_va_reserve(),
-/// FOREIGN, RANGE (not all in the allocation), BUSY (mapped already; or an allocation of several instances),
-/// NO_VIDEO_MEMORY (table_bytes says how much; at any place, where it is least), UNSUPPORTED. In the aperture all pages
-/// are of 4 KiB.
+/// with smaller pages if need be. Waits for nothing but with `replace`. Nothing has changed on an error. Errors: those
+/// of ferry_va_reserve(), FOREIGN, RANGE (not all in the allocation), BUSY (mapped already; or an allocation of several
+/// instances), NO_VIDEO_MEMORY (table_bytes says how much; at any place, where it is least), UNSUPPORTED. In the
+/// aperture all pages are of 4 KiB. With `replace` it is BUSY only where some of it is mapped and not all of it is
+/// inside one mapping or one reservation, or where an allocation is mapped by itself. What gives way is there for jobs
+/// submitted before, as with ferry_va_free(); what is left of it stays mapped all the time, and can be freed in the
+/// pieces that it is in. What is mapped alike already is left alone; where an update has only queued that, behind a job
+/// of its queue, the call waits for the job (TIMEOUT). Errors besides: ARGUMENT (`replace` at any place).
 int ferry_va_map(struct ferry_device *device, struct ferry_allocation *allocation, uint64_t offset, bool read_only,
                  struct ferry_va *range);
 /// Whatever is mapped or reserved in the range, which cuts nothing in two, is free at once. Jobs submitted before still

@@ -17,6 +17,10 @@ int ferry_vm_leave(struct ferry_vidmm *manager, int result);
 int ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number, struct ferry_vm_patience *patience);
 /// A device that takes work; *error is HANDLE or DEVICE_LOST when NULL comes back.
 struct ferry_vm_device *ferry_vm_working_device(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, int *error);
+/// Map where something is mapped already (update.c): errors as ferry_vidmm_map_virtual(). PENDING: not before this job
+/// of that node is over, and nothing has changed.
+int ferry_vm_map_over(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation,
+                      const struct ferry_vm_view *view, uint64_t *table_bytes, unsigned *node, uint64_t *number);
 /// Let in whoever stands before the manager.
 void ferry_vm_yield(struct ferry_vidmm *manager);
 /// The lock itself, for the manager's own start.

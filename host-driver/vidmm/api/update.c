@@ -64,16 +64,21 @@ static int add(struct ferry_vidmm *manager, const struct ferry_vm_device *device
     }
 }
 
-// Everything that can fail comes before the first change.
+// Everything that can fail comes before the first change. Without a context no jobs stand behind it.
 static int carry_out(struct ferry_vidmm *manager, struct ferry_vm_context *context, struct ferry_vm_update *update)
 {
-    size_t most = ferry_vm_virtual_update_told(update);
+    size_t most = ferry_vm_virtual_update_told(update), count;
     uint64_t *told = malloc(most * sizeof(*told));
-    int result = told ? ferry_vm_behind_reserve(&manager->sched, context, most) : FERRY_ERROR_NO_HOST_MEMORY;
+    int result = told ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
+    if (result == FERRY_OK && context)
+        result = ferry_vm_behind_reserve(&manager->sched, context, most);
     if (result == FERRY_OK)
         result = ferry_vm_reserve(&manager->sched, ferry_vm_virtual_update_most(update));
-    if (result == FERRY_OK)
-        ferry_vm_behind_update(context, told, ferry_vm_virtual_update(&manager->memory, update, told));
+    if (result == FERRY_OK) {
+        count = ferry_vm_virtual_update(&manager->memory, update, told);
+        if (context)
+            ferry_vm_behind_update(context, told, count);
+    }
     free(told);
     return result;
 }
@@ -86,13 +91,37 @@ static bool is_so_later(const struct ferry_vidmm *manager, const struct ferry_vm
                         const struct ferry_vm_batch *batch, unsigned *node, uint64_t *number)
 {
     for (unsigned i = 0; i < FERRY_VM_BATCH_NODES; i++) {
-        if (i == context->node || ferry_vm_reached(&manager->sched, i, batch->behind[i]))
+        if ((context && i == context->node) || ferry_vm_reached(&manager->sched, i, batch->behind[i]))
             continue;
         *node = i;
         *number = batch->behind[i];
         return true;
     }
     return false;
+}
+
+int ferry_vm_map_over(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation,
+                      const struct ferry_vm_view *view, uint64_t *table_bytes, unsigned *node, uint64_t *number)
+{
+    struct ferry_vm_update update = {.space = allocation->device->process->space, .alone = true};
+    const struct ferry_vm_part part = {.first = view->where.base,
+                                       .pages = view->pages,
+                                       .owner = allocation,
+                                       .offset = view->offset,
+                                       .read_only = view->read_only};
+    int result = ferry_vm_virtual_may_map_view(allocation, view);
+    if (result != FERRY_OK)
+        return result;
+    ferry_vm_batch_begin(&update.batch, &update.space->addresses);
+    result = ferry_vm_batch_map_over(&update.batch, &part, table_bytes);
+    if (result == FERRY_OK)
+        result = ferry_vm_batch_prepare(&update.batch, table_bytes);
+    if (result == FERRY_OK && is_so_later(manager, NULL, &update.batch, node, number))
+        result = FERRY_PENDING;
+    if (result == FERRY_OK && update.batch.list.count > 0)
+        result = carry_out(manager, NULL, &update);
+    ferry_vm_batch_end(&update.batch);
+    return result;
 }
 
 // FERRY_PENDING: not before that job of that node is over, and nothing has changed.

@@ -49,30 +49,46 @@ int ferry_vidmm_reserve_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE devic
     return ferry_vm_leave(manager, result);
 }
 
-int ferry_vidmm_map_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle, D3DKMT_HANDLE handle,
-                            uint64_t offset, bool read_only, struct ferry_vidmm_virtual *range)
+static int map(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle, D3DKMT_HANDLE handle,
+               const struct ferry_vm_view *view, struct ferry_vidmm_virtual *range, unsigned *node, uint64_t *number)
+{
+    uint64_t first = view->where.base;
+    int result;
+    const struct ferry_vm_device *device = ferry_vm_working_device(manager, device_handle, &result);
+    struct ferry_vm_allocation *allocation =
+        device ? ferry_vm_allocation_find(&manager->memory, device, handle, &result) : NULL;
+    if (!allocation)
+        return result;
+    if (allocation->lost)
+        return FERRY_ERROR_DEVICE_LOST;
+    result = ferry_vm_virtual_map(&manager->memory, allocation, view, &first, &range->table_bytes);
+    if (result == FERRY_ERROR_BUSY && range->replace)
+        result = ferry_vm_map_over(manager, allocation, view, &range->table_bytes, node, number);
+    if (result == FERRY_OK)
+        range->address = first * PAGE_SIZE;
+    return result;
+}
+
+int ferry_vidmm_map_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE handle, uint64_t offset,
+                            bool read_only, struct ferry_vidmm_virtual *range)
 {
     struct ferry_vm_view view;
-    uint64_t first;
+    struct ferry_vm_patience patience = {0};
     if (!manager || !range || range->size != sizeof(*range) || offset % PAGE_SIZE ||
-        !where_of(range, PAGE_SIZE, &view.where))
+        !where_of(range, PAGE_SIZE, &view.where) || (range->replace && (range->address == 0 || range->each_instance)))
         return FERRY_ERROR_ARGUMENT;
     view.offset = offset / PAGE_SIZE;
     view.pages = range->bytes / PAGE_SIZE;
     view.read_only = read_only;
     view.each_instance = range->each_instance;
-    range->table_bytes = 0;
     int result = ferry_vm_enter(manager);
-    if (result == FERRY_OK) {
-        const struct ferry_vm_device *device = ferry_vm_working_device(manager, device_handle, &result);
-        struct ferry_vm_allocation *allocation =
-            device ? ferry_vm_allocation_find(&manager->memory, device, handle, &result) : NULL;
-        if (allocation && allocation->lost)
-            result = FERRY_ERROR_DEVICE_LOST;
-        else if (allocation)
-            result = ferry_vm_virtual_map(&manager->memory, allocation, &view, &first, &range->table_bytes);
-        if (result == FERRY_OK)
-            range->address = first * PAGE_SIZE;
+    for (bool again = result == FERRY_OK; again; again = result == FERRY_PENDING) {
+        unsigned node = manager->sched.paging_node;
+        uint64_t number = 0;
+        range->table_bytes = 0;
+        result = map(manager, device, handle, &view, range, &node, &number);
+        if (result == FERRY_PENDING && (result = ferry_vm_block(manager, node, number, &patience)) == FERRY_OK)
+            result = FERRY_PENDING;
     }
     return ferry_vm_leave(manager, result);
 }

@@ -282,6 +282,8 @@ struct ferry_vm_view {
 };
 /// BUSY: it has several instances. UNSUPPORTED: its program has no addresses.
 int ferry_vm_virtual_may_map(const struct ferry_vm_allocation *allocation);
+/// RANGE besides: not all of it is in the allocation.
+int ferry_vm_virtual_may_map_view(const struct ferry_vm_allocation *allocation, const struct ferry_vm_view *view);
 /// Errors: those of ferry_vm_address_map(), RANGE, UNSUPPORTED (no addresses), BUSY
 /// (also of an allocation of several instances), ARGUMENT (each_instance of a part, a second one, or in a
 /// reservation). Nothing has changed then.
@@ -302,10 +304,12 @@ int ferry_vm_virtual_unmap_all(struct ferry_vm_memory *memory, struct ferry_vm_a
 void ferry_vm_virtual_drop(struct ferry_vm_allocation *allocation);
 
 // ---- virtual_update.c ----
-/// A batch on the program's addresses, carried out behind this job of that node.
+/// A batch on the program's addresses, carried out behind this job of that node. alone: among no queue's jobs, so who
+/// names what it takes away stands behind it.
 struct ferry_vm_update {
     struct ferry_vm_virtual *space;
     struct ferry_vm_batch batch;
+    bool alone;
     uint32_t after_node;
     uint64_t after;
 };

@@ -144,6 +144,13 @@ int ferry_vm_virtual_may_map(const struct ferry_vm_allocation *allocation)
     return ferry_vm_instance_count(allocation) > 1 ? FERRY_ERROR_BUSY : FERRY_OK;
 }
 
+int ferry_vm_virtual_may_map_view(const struct ferry_vm_allocation *allocation, const struct ferry_vm_view *view)
+{
+    int result = ferry_vm_virtual_may_map(allocation);
+    bool within = view->offset <= allocation->pages && view->pages <= allocation->pages - view->offset;
+    return result != FERRY_OK || within ? result : FERRY_ERROR_RANGE;
+}
+
 static bool is_reserved(const struct ferry_vm_allocation *allocation, uint64_t page)
 {
     const struct ferry_vm_range *range = ferry_vm_address_find(&ferry_vm_virtual_of(allocation)->addresses, page);
@@ -154,11 +161,9 @@ int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocat
                          const struct ferry_vm_view *view, uint64_t *first, uint64_t *table_bytes)
 {
     *table_bytes = 0;
-    int result = ferry_vm_virtual_may_map(allocation);
+    int result = ferry_vm_virtual_may_map_view(allocation, view);
     if (result != FERRY_OK)
         return result;
-    if (view->offset > allocation->pages || view->pages > allocation->pages - view->offset)
-        return FERRY_ERROR_RANGE;
     if (view->each_instance && (view->pages != allocation->pages || view->read_only ||
                                 ferry_vm_virtual_own(allocation) || is_reserved(allocation, view->where.base)))
         return FERRY_ERROR_ARGUMENT;

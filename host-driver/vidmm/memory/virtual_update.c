@@ -136,6 +136,8 @@ static void take_off(struct ferry_vm_memory *memory, const struct ferry_vm_updat
     for (struct ferry_vm_removed removed = {0}; ferry_vm_batch_removed(&update->batch, range, &removed);)
         hide_removed(&cut, removed.first, removed.first + removed.pages);
     ferry_vm_virtual_flush(memory, space, allocation, first, end, cut.reads, true);
+    if (update->alone)
+        allocation->shown = memory->sched->queued;
     space->after = 0;
 }
 

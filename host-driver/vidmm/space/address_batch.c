@@ -180,6 +180,19 @@ int ferry_vm_batch_map(struct ferry_vm_batch *batch, const struct ferry_vm_part 
     return error;
 }
 
+int ferry_vm_batch_map_over(struct ferry_vm_batch *batch, const struct ferry_vm_part *part, uint64_t *table_bytes)
+{
+    const struct ferry_vm_range *around = ferry_vm_address_find(batch->space, part->first);
+
+    batch->reservation = reservation_of(batch->space, part->first, part->pages);
+    if (batch->reservation == 0 && (!around || around->first > part->first || around->each_instance ||
+                                    around->first + around->pages < end_of(part)))
+        return FERRY_ERROR_BUSY;
+    if (ferry_vm_beyond_tables(batch->space, part->pages, table_bytes))
+        return FERRY_ERROR_NO_VIDEO_MEMORY;
+    return put(batch, part) ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
+}
+
 int ferry_vm_batch_unmap(struct ferry_vm_batch *batch, uint64_t first, uint64_t pages)
 {
     int error = check_target(batch, first, pages);

@@ -57,6 +57,9 @@ void ferry_vm_batch_end(struct ferry_vm_batch *batch);
 /// Map to pages of the owner from `offset` on; so many of them again and again, 0 = as many as there are addresses.
 int ferry_vm_batch_map(struct ferry_vm_batch *batch, const struct ferry_vm_part *part, uint64_t repeat,
                        uint64_t *table_bytes);
+/// The same without a repeat, and where a mapping is that no reservation holds: all of the addresses are in that one,
+/// or all in one reservation, else BUSY. So is the owner's mapping of each instance. The batch's only operation.
+int ferry_vm_batch_map_over(struct ferry_vm_batch *batch, const struct ferry_vm_part *part, uint64_t *table_bytes);
 int ferry_vm_batch_unmap(struct ferry_vm_batch *batch, uint64_t first, uint64_t pages);
 /// Whatever is mapped at `source`, which is in one reservation, is mapped here too, and what is not is not. Both may
 /// overlap.
