@@ -12,7 +12,8 @@ static struct ferry_vidmm_virtual wanted_of(const struct ferry_va *range)
                                         .least = range->least,
                                         .most = range->most,
                                         .bytes = range->bytes,
-                                        .replace = range->replace};
+                                        .replace = range->replace,
+                                        .reservation = (enum ferry_vidmm_reservation)range->reservation};
 }
 
 int ferry_va_reserve(struct ferry_device *handle, struct ferry_va *range)
@@ -26,6 +27,7 @@ int ferry_va_reserve(struct ferry_device *handle, struct ferry_va *range)
         return umd_not_entered();
     struct ferry_vidmm_virtual wanted = wanted_of(range);
     int error = ferry_vidmm_reserve_virtual(call.adapter->vidmm, device->vidmm, &wanted);
+    range->table_bytes = wanted.table_bytes;
     if (error == FERRY_OK)
         range->address = wanted.address;
     return umd_leave(&call, error);
@@ -144,7 +146,8 @@ int ferry_va_find(struct ferry_device *handle, uint64_t address, struct ferry_va
                                              .mapped = found.allocation != 0,
                                              .read_only = found.read_only,
                                              .allocation = found.allocation,
-                                             .offset = found.offset};
+                                             .offset = found.offset,
+                                             .zeros = found.zeros};
     return umd_leave(&call, error);
 }
 

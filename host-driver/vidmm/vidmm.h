@@ -213,21 +213,28 @@ HRESULT ferry_vidmm_hresult(int result);
 // it has not. A mapping leads to its allocation wherever that is in video memory, and nowhere while it is out. Tables
 // are made and given back with mappings, out of memory that is set aside for them; moving content never needs one.
 
+// What is reserved and not mapped leads nowhere, or reads as zeros and is not to be written. No page tables are made
+// for what leads nowhere before something is mapped there, whether that is asked for (NO_COMMIT) or not.
+enum ferry_vidmm_reservation { FERRY_VIDMM_NO_ACCESS, FERRY_VIDMM_ZERO, FERRY_VIDMM_NO_COMMIT };
 struct ferry_vidmm_virtual {
     size_t size;
     uint64_t address;     // in: where, 0 = any place in [least, most); out: where it is
     uint64_t least, most; // most 0 = no bound; beside an address neither is looked at
     uint64_t bytes;
-    uint64_t table_bytes; // out, of map: with NO_VIDEO_MEMORY the bytes of page tables that are missing
+    uint64_t table_bytes; // out: with NO_VIDEO_MEMORY the bytes of page tables that are missing
     // in, of map: it is the allocation's own range, of all of it, to be written; each instance that locks with Discard
     // make has one besides, anywhere behind it. What is mapped in any other way is not renamed. Never in a reservation:
     // whatever an update maps there stays what it leads to.
     bool each_instance;
     // in, of map: what is mapped there gives way, where all of it is in one reservation, or inside one mapping.
     bool replace;
+    enum ferry_vidmm_reservation reservation; // in, of reserve
 };
 /// Take addresses: 64 KiB and multiples. Errors: ARGUMENT (not aligned, beyond 48 bits), BUSY (not all are free),
-/// HANDLE, NO_VIDEO_MEMORY (no such place), NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED.
+/// HANDLE, NO_VIDEO_MEMORY (no such place), NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED. Zeros take page tables, at most
+/// six at their edges and the highest, and the first ones of all four more, for good. Errors then besides:
+/// NO_VIDEO_MEMORY (table_bytes), UNSUPPORTED (the miniport has no pages that are only read). A job queued later finds
+/// them; so it does in place of what is mapped there, of which the content is out or which is gone.
 int ferry_vidmm_reserve_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, struct ferry_vidmm_virtual *range);
 /// Map them, free ones or reserved ones, to bytes of an allocation from offset on: pages. Nothing of it waits, and a
 /// job that names the allocation finds it mapped. Errors: those of reserve(), FOREIGN, RANGE (not all in the
@@ -240,7 +247,8 @@ int ferry_vidmm_reserve_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE devic
 int ferry_vidmm_map_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE allocation,
                             uint64_t offset, bool read_only, struct ferry_vidmm_virtual *range);
 /// What is mapped or reserved there, as a whole; free for the next call. Jobs queued before still find their
-/// allocations mapped, later ones do not. Errors: ARGUMENT (nothing is there, or the end of something is not),
+/// allocations mapped, later ones do not. Errors: ARGUMENT (nothing is there, or the end of something is not;
+/// or some of a reservation of zeros, and not all of it),
 /// HANDLE, NO_HOST_MEMORY (all of it is as it was), UNSUPPORTED.
 int ferry_vidmm_free_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, uint64_t address, uint64_t bytes);
 
@@ -274,6 +282,7 @@ struct ferry_vidmm_mapping {
     D3DKMT_HANDLE allocation; // 0 = only reserved
     uint64_t offset;
     bool read_only;
+    bool zeros; // only reserved, and reads as zeros
 };
 /// What is at the address, or the first behind it. Errors: ARGUMENT, HANDLE, DEVICE_LOST, UNSUPPORTED.
 int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, uint64_t address,

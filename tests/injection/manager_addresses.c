@@ -141,6 +141,46 @@ static int map_over(struct run *run, unsigned number, uint64_t address, uint64_t
     return result;
 }
 
+// Zeros with something mapped among them, and their end; one that fails leaves no table behind.
+static int reserve_zeros(struct run *run, struct ferry_vidmm_virtual *range)
+{
+    struct ferry_vidmm_mapping found = {0};
+    int result = ferry_vidmm_reserve_virtual(run->manager, run->device[0], range);
+    bool armed = inject.armed;
+    inject.armed = false;
+    if (result != FERRY_ERROR_CRITICAL &&
+        ferry_vidmm_find_virtual(run->manager, run->device[0], range->address, &found) == FERRY_OK &&
+        (result == FERRY_OK) != (found.bytes != 0 && found.address == range->address && found.zeros))
+        wrong(&run->attempt, "a reservation of zeros", "answered %d, and there are%s zeros", result,
+              found.zeros ? "" : " no");
+    inject.armed = armed;
+    return result;
+}
+
+void manager_zeros(struct run *run)
+{
+    uint64_t value, fence, at;
+    struct ferry_vidmm_virtual zeros = {.size = sizeof(zeros),
+                                        .address = (UINT64_C(1) << 43) + PAGES(16),
+                                        .bytes = PAGES(1024),
+                                        .reservation = FERRY_VIDMM_ZERO},
+                               more = zeros;
+    const struct ferry_vidmm_virtual reserved = zeros; // As update() knows them.
+    CALL(manager_resident(run, 0, LIST(PLAIN, KEPT), &value));
+    CALL(reserve_zeros(run, &zeros));
+    CALL(map(run, PLAIN, zeros.address + PAGES(600), 0, 3, &at));
+    CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(UPDATE(mapping(run, KEPT, zeros.address, 0, 2)));
+    CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(UPDATE(unmapping(zeros.address, 602)));
+    more.address += PAGES(2048);
+    CALL(reserve_zeros(run, &more));
+    CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(free_all(run, zeros.address, PAGES(1024)));
+    CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
+    CALL(manager_evict(run, 0, LIST(PLAIN, KEPT)));
+}
+
 // Mapped while they are in place and while they are not; reserved, in the middle of what is reserved, and free again.
 void manager_addresses(struct run *run)
 {

@@ -24,5 +24,6 @@ int manager_submit(struct run *run, unsigned context, unsigned to, unsigned from
 /// Parts of the program of driver model 2.
 void manager_updates(struct run *run);
 void manager_addresses(struct run *run);
+void manager_zeros(struct run *run);
 
 #endif

@@ -61,6 +61,7 @@ static int start(struct run *run)
                                           .miniport_device_context = machine_adapter(run->machine),
                                           .platform = machine_platform(run->machine),
                                           .memory_limit_bytes = PAGES(16),
+                                          .table_bytes = run->variant->iommu ? PAGES(32) : 0,
                                           .sub_transfer_bytes = run->variant->sub_transfer_bytes};
     options.platform.pages = &run->pages;
     return ferry_vidmm_start(&options, &run->manager);
@@ -369,7 +370,7 @@ static void run_once(unsigned variant, struct attempt *attempt)
     struct run run = {.variant = &variants[variant]};
     run.attempt.variant = run.variant->name;
     bool small = run.variant->small_buffers;
-    struct machine_options options = {.local_bytes = PAGES(32),
+    struct machine_options options = {.local_bytes = PAGES(run.variant->iommu ? 64 : 32),
                                       .aperture_bytes = PAGES(run.variant->iommu ? 256 : 16),
                                       .model = run.variant->iommu ? 2 : 1,
                                       .iommu = run.variant->iommu,
@@ -384,8 +385,9 @@ static void run_once(unsigned variant, struct attempt *attempt)
     machine_knobs(run.machine)->delay = run.variant->delay;
     machine_knobs(run.machine)->busy_times = run.variant->busy_times;
     size_t pages = machine_pages_out(run.machine);
-    static void (*const parts[2][6])(struct run *) = {{make_all, use_all, discards, turns, programs, end_all},
-                                                      {make_all, manager_updates, manager_addresses, end_all}};
+    static void (*const parts[2][6])(struct run *) = {
+        {make_all, use_all, discards, turns, programs, end_all},
+        {make_all, manager_updates, manager_addresses, manager_zeros, end_all}};
     for (size_t i = 0; i < 6 && parts[run.variant->iommu][i] && goes_on(&run); i++)
         parts[run.variant->iommu][i](&run);
     if (run.attempt.stopped)

@@ -36,18 +36,26 @@ struct ferry_device;
 struct ferry_allocation;
 struct ferry_queue;
 
+// What a reservation is where nothing is mapped in it. NO_ACCESS: who reaches it faults, as anywhere. ZERO: it reads as
+// zeros, and a write faults, as any of what is read only; it takes page tables where it begins and ends, however large
+// it is: at most six, the program's first one, and four for all programs together, which stay. NO_COMMIT: no page
+// tables are made for it before something is mapped, which is so of NO_ACCESS too.
+enum ferry_va_reservation { FERRY_VA_NO_ACCESS, FERRY_VA_ZERO, FERRY_VA_NO_COMMIT };
 struct ferry_va {
     size_t size;
-    uint64_t address;     // in: where, 0 = any place in [least, most); out: where it is.
-    uint64_t least, most; // in: most 0 = no bound. Beside an address neither is looked at.
-    uint64_t bytes;       // in
-    uint64_t table_bytes; // out, of map: with NO_VIDEO_MEMORY the bytes of page tables that are missing.
-    bool replace;         // in, of map, beside an address: what is mapped there gives way.
+    uint64_t address;                      // in: where, 0 = any place in [least, most); out: where it is.
+    uint64_t least, most;                  // in: most 0 = no bound. Beside an address neither is looked at.
+    uint64_t bytes;                        // in
+    uint64_t table_bytes;                  // out: with NO_VIDEO_MEMORY the bytes of page tables that are missing.
+    bool replace;                          // in, of map, beside an address: what is mapped there gives way.
+    enum ferry_va_reservation reservation; // in, of reserve.
 };
 /// Take addresses without mapping them: 64 KiB and multiples, at multiples of 64 KiB. They are the program's until it
-/// ends, or one of its devices frees them. Errors: ARGUMENT (not aligned, or
-/// beyond 48 bits), BUSY (not all of them are free), HANDLE, NO_VIDEO_MEMORY (no such place), NO_HOST_MEMORY,
-/// DEVICE_LOST, UNSUPPORTED.
+/// ends, or one of its devices frees them. Of ZERO jobs submitted later find zeros wherever nothing is mapped, and also
+/// where something is whose content is neither in video memory nor in the aperture; what is unmapped there, or
+/// destroyed, leaves zeros. Errors: ARGUMENT (not aligned, beyond 48 bits, no such kind of reservation), BUSY (not all
+/// of them are free), HANDLE, NO_VIDEO_MEMORY (no such place; of ZERO also of page tables: table_bytes),
+/// NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED.
 int ferry_va_reserve(struct ferry_device *device, struct ferry_va *range);
 /// Map whole pages of the allocation, from byte `offset` on, to free addresses or to some that are reserved. As large
 /// pages as address, place and length allow. At any place: if page tables are short, where there are enough of them,
@@ -61,8 +69,9 @@ int ferry_va_reserve(struct ferry_device *device, struct ferry_va *range);
 /// of its queue, the call waits for the job (TIMEOUT). Errors besides: ARGUMENT (`replace` at any place).
 int ferry_va_map(struct ferry_device *device, struct ferry_allocation *allocation, uint64_t offset, bool read_only,
                  struct ferry_va *range);
-/// Whatever is mapped or reserved in the range, which cuts nothing in two, is free at once. Jobs submitted before still
-/// find it mapped. Errors: ARGUMENT (nothing is there, or some of it reaches beyond the range), HANDLE, NO_HOST_MEMORY,
+/// Whatever is mapped or reserved in the range, which cuts nothing in two, is free at once; a reservation of zeros as a
+/// whole, with all that is mapped in it. Jobs submitted before still find it mapped, or zeros. Errors: ARGUMENT
+/// (nothing is there, or some of it, or of a reservation of zeros, reaches beyond the range), HANDLE, NO_HOST_MEMORY,
 /// DEVICE_LOST, UNSUPPORTED.
 int ferry_va_free(struct ferry_device *device, uint64_t address, uint64_t bytes);
 enum ferry_va_operation_kind { FERRY_VA_MAP, FERRY_VA_UNMAP, FERRY_VA_COPY, FERRY_VA_MAP_PROTECT };
@@ -103,6 +112,7 @@ struct ferry_va_mapping {
     bool mapped, read_only;  // Not mapped: reserved.
     uint64_t allocation;     // ferry_allocation_id().
     uint64_t offset;
+    bool zeros; // Reserved, and reads as zeros.
 };
 /// What is at the address, or the first behind it. Errors: ARGUMENT, HANDLE, DEVICE_LOST, UNSUPPORTED.
 int ferry_va_find(struct ferry_device *device, uint64_t address, struct ferry_va_mapping *mapping);

@@ -49,6 +49,10 @@ static int check(struct ferry_vidmm *manager, struct ferry_vm_context *context,
 static int fill_allocation_list(struct ferry_vidmm *manager, struct ferry_vm_job *job,
                                 const struct ferry_vidmm_submission *submission)
 {
+    const struct ferry_vm_virtual *space = job->context->device->process->space;
+    // Zeros are named by nobody.
+    if (space && !ferry_vm_operation_over(&manager->sched, space->zeros_shown))
+        job->after[job->after_count++] = space->zeros_shown;
     for (uint32_t i = 0; i < submission->reference_count; i++) {
         int error;
         const struct ferry_vm_allocation *allocation =
@@ -100,10 +104,10 @@ static void drop(struct ferry_vidmm *manager, struct ferry_vm_job *jobs)
     }
 }
 
-// Updates behind which it may have to stand besides (ferry_vm_virtual_late).
+// What it may have to stand behind besides: updates (ferry_vm_virtual_late), and the newest reservation of zeros.
 static size_t late_most(struct ferry_vidmm *manager, const struct ferry_vidmm_submission *buffer)
 {
-    size_t most = 0;
+    size_t most = 1;
     for (uint32_t i = 0; i < buffer->reference_count; i++) {
         int error;
         most += ferry_vm_virtual_late_most(
@@ -153,6 +157,8 @@ static int submit(struct ferry_vidmm *manager, struct ferry_vm_context *context,
         job->next = NULL;
         ferry_vm_job_queue(&manager->sched, job, count - 1 - i);
         mark_used(manager, &buffers[i], context->node, job->fence);
+        if (context->device->process->space)
+            context->device->process->space->jobs[context->node] = job->fence;
         *fence = job->fence;
     }
     ferry_vm_behind_taken(context);

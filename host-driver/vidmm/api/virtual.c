@@ -36,12 +36,17 @@ int ferry_vidmm_reserve_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE devic
 {
     struct ferry_vm_where where;
     uint64_t first;
-    if (!manager || !range || range->size != sizeof(*range) || !where_of(range, RESERVE_UNIT, &where))
+    if (!manager || !range || range->size != sizeof(*range) || !where_of(range, RESERVE_UNIT, &where) ||
+        (unsigned)range->reservation > FERRY_VIDMM_NO_COMMIT)
         return FERRY_ERROR_ARGUMENT;
+    range->table_bytes = 0;
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
         struct ferry_vm_virtual *space = space_of(manager, device, &result);
-        if (space)
+        if (space && range->reservation == FERRY_VIDMM_ZERO)
+            result = ferry_vm_virtual_reserve_zeros(&manager->memory, space, &where, range->bytes / PAGE_SIZE, &first,
+                                                    &range->table_bytes);
+        else if (space)
             result = ferry_vm_address_reserve(&space->addresses, &where, range->bytes / PAGE_SIZE, &first);
         if (result == FERRY_OK)
             range->address = first * PAGE_SIZE;
@@ -109,7 +114,12 @@ static int free_range(struct ferry_vidmm *manager, struct ferry_vm_virtual *spac
     const struct ferry_vm_range *last = ferry_vm_address_find(&space->addresses, end - 1);
     if (last && last->first < end && last->first + last->pages > end)
         return FERRY_ERROR_ARGUMENT;
-    int result = ferry_vm_virtual_unmap_within(&manager->memory, space, first, end);
+    size_t zeros;
+    int result = ferry_vm_virtual_zeros_within(space, first, end, &zeros);
+    if (result == FERRY_OK)
+        result = ferry_vm_virtual_unmap_within(&manager->memory, space, first, end, zeros * FERRY_VM_ZEROS_MOST);
+    if (result == FERRY_OK)
+        ferry_vm_virtual_free_zeros(&manager->memory, space, first, end);
     struct ferry_vm_range *range;
     for (uint64_t at = first; result == FERRY_OK && (range = whole_range(space, at, end));) {
         at = range->first + range->pages;
@@ -145,11 +155,13 @@ int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, 
         *mapping = (struct ferry_vidmm_mapping){0};
         if (range) {
             const struct ferry_vm_allocation *allocation = range->owner;
-            *mapping = (struct ferry_vidmm_mapping){.address = range->first * PAGE_SIZE,
-                                                    .bytes = range->pages * PAGE_SIZE,
-                                                    .allocation = allocation ? allocation->subject.handle : 0,
-                                                    .offset = range->offset * PAGE_SIZE,
-                                                    .read_only = range->read_only};
+            *mapping = (struct ferry_vidmm_mapping){
+                .address = range->first * PAGE_SIZE,
+                .bytes = range->pages * PAGE_SIZE,
+                .allocation = allocation ? allocation->subject.handle : 0,
+                .offset = range->offset * PAGE_SIZE,
+                .read_only = range->read_only,
+                .zeros = !allocation && ferry_vm_address_all_zeros(&space->addresses, range->first, 1)};
         }
     }
     return ferry_vm_leave(manager, result);

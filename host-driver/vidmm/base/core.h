@@ -20,7 +20,8 @@ struct ferry_vm_core {
     ferry_vidmm_observer *observer;
     void *observer_context;
     DXGK_DRIVERCAPS caps;
-    UINT table_segment; // where page tables are to be, if there are any: a memory segment; 0 = system memory
+    UINT table_segment;   // where page tables are to be, if there are any: a memory segment; 0 = system memory
+    bool read_only_pages; // page tables have them
     struct ferry_vm_handles handles;
     uint64_t event; // newest event id
     struct ferry_vidmm_critical critical;

@@ -130,6 +130,11 @@ struct ferry_vm_virtual {
     uint64_t after;
     bool updates; // it belongs to an update of addresses
     HANDLE miniport;
+    // Reservations of zeros: the newest operation that shows one, behind which the program's jobs stand; how often any
+    // came or went; of each node the program's newest job, which one that goes stays for.
+    uint64_t zeros_shown;
+    uint32_t operations_on_zeros;
+    uint64_t jobs[FERRY_VM_MAX_NODES];
     // Its root until this operation is over, behind which the device does not know it any more: the page + 1; 0 = none.
     uint64_t left, leaving;
 };
@@ -154,6 +159,9 @@ struct ferry_vm_memory {
     MDL *table_pages;                      // of tables in system memory; NULL = they are behind their segment's end
     // A table with nothing in it, for good, where spaces lead whose program is gone: its page + 1; 0 = none yet.
     uint64_t nowhere;
+    // A page of zeros, and for each level a table that leads to the one before in all of its entries: pages + 1; 0 = no
+    // reservation of zeros was ever made.
+    uint64_t zeros[FERRY_VM_TABLE_LEVELS];
     struct ferry_vm_virtual paging; // the paging process's; its miniport handle NULL = not made yet
     struct ferry_vm_range *window;  // its addresses, which content is mapped at chunk by chunk
     uint64_t window_next;           // of these: the first that no chunk had since everything was over
@@ -255,9 +263,23 @@ void ferry_vm_virtual_write(struct ferry_vm_memory *memory, struct ferry_vm_virt
 void ferry_vm_virtual_flush(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
                             struct ferry_vm_allocation *allocation, uint64_t first, uint64_t end,
                             struct ferry_vm_span reads, bool waits);
-/// The tables that came about with a mapping (ferry_vm_address_fresh).
+/// The tables that came about with a mapping (ferry_vm_address_fresh), or with a reservation of zeros: allocation NULL.
 void ferry_vm_virtual_begin_tables(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
                                    struct ferry_vm_allocation *allocation);
+
+// ---- virtual_zeros.c ----
+// Operations that one takes at most, to begin and to end.
+#define FERRY_VM_ZEROS_MOST 64
+/// Reserved, and zeros where nothing is mapped: ferry_vm_address_reserve(). Errors besides: NO_VIDEO_MEMORY (also of
+/// page tables: *table_bytes), UNSUPPORTED (the miniport has no pages that are only read).
+int ferry_vm_virtual_reserve_zeros(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                                   const struct ferry_vm_where *where, uint64_t pages, uint64_t *first,
+                                   uint64_t *table_bytes);
+/// How many reservations of zeros are among these addresses. ARGUMENT: one of them is only in part.
+int ferry_vm_virtual_zeros_within(const struct ferry_vm_virtual *space, uint64_t first, uint64_t end, size_t *count);
+/// All of them are zeros no longer, for jobs queued later; nothing is mapped there, and room is reserved.
+void ferry_vm_virtual_free_zeros(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space, uint64_t first,
+                                 uint64_t end);
 
 // ---- virtual.c ----
 /// An address space for the program, where there are any. Errors: NO_VIDEO_MEMORY (the device has no more of them),
@@ -265,7 +287,7 @@ void ferry_vm_virtual_begin_tables(struct ferry_vm_memory *memory, struct ferry_
 int ferry_vm_virtual_new(struct ferry_vm_memory *memory, struct ferry_vm_process *process);
 void ferry_vm_virtual_end(struct ferry_vm_memory *memory, struct ferry_vm_process *process);
 /// The program is over, but comes again: nothing is mapped any more, and nothing is reserved from now on.
-void ferry_vm_virtual_release_all(struct ferry_vm_process *process);
+void ferry_vm_virtual_release_all(struct ferry_vm_memory *memory, struct ferry_vm_process *process);
 /// Before the end: nothing is mapped any more, and the space leads nowhere from now on, whoever has it next. PENDING:
 /// when *number is over, again. Errors: NO_HOST_MEMORY.
 int ferry_vm_virtual_leave(struct ferry_vm_memory *memory, struct ferry_vm_process *process, uint64_t *number);
@@ -293,9 +315,10 @@ int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocat
 /// ferry_vm_address_map().
 int ferry_vm_virtual_map_instance(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
                                   struct ferry_vm_allocation *instance);
-/// Whatever is mapped in these addresses, which cut no range. Errors: NO_HOST_MEMORY; all of it is as it was.
+/// Whatever is mapped in these addresses, which cut no range; so many operations more may be queued afterwards. Errors:
+/// NO_HOST_MEMORY; all of it is as it was.
 int ferry_vm_virtual_unmap_within(struct ferry_vm_memory *memory, const struct ferry_vm_virtual *space, uint64_t first,
-                                  uint64_t end);
+                                  uint64_t end, size_t more);
 /// All of its ranges; room for so many operations is reserved.
 void ferry_vm_virtual_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
 size_t ferry_vm_virtual_take_away_most(const struct ferry_vm_allocation *instance);

@@ -38,12 +38,18 @@ void ferry_vm_virtual_end(struct ferry_vm_memory *memory, struct ferry_vm_proces
     process->space = NULL;
 }
 
-void ferry_vm_virtual_release_all(struct ferry_vm_process *process)
+void ferry_vm_virtual_release_all(struct ferry_vm_memory *memory, struct ferry_vm_process *process)
 {
     if (!process->space)
         return;
-    ferry_vm_address_release_all(&process->space->addresses);
-    ferry_vm_address_space_unshare(&process->space->addresses);
+    struct ferry_vm_address_space *addresses = &process->space->addresses;
+    const struct ferry_vm_range *zeros;
+    // Those that the host has no memory for stay reserved, as zeros, until this is asked again.
+    while ((zeros = ferry_vm_address_zeros(addresses, 0)) &&
+           ferry_vm_reserve(memory->sched, FERRY_VM_ZEROS_MOST) == FERRY_OK)
+        ferry_vm_virtual_free_zeros(memory, process->space, zeros->first, zeros->first + zeros->pages);
+    ferry_vm_address_release_all(addresses);
+    ferry_vm_address_space_unshare(addresses);
 }
 
 // The device goes on taking the root that a space had for its root, and the next program that gets the space may have
@@ -62,6 +68,14 @@ int ferry_vm_virtual_leave(struct ferry_vm_memory *memory, struct ferry_vm_proce
     *number = space->leaving;
     if (space->left != 0)
         return FERRY_PENDING;
+    const struct ferry_vm_range *zeros;
+    while ((zeros = ferry_vm_address_zeros(&space->addresses, 0))) {
+        if (ferry_vm_reserve(sched, FERRY_VM_ZEROS_MOST) != FERRY_OK) {
+            *number = sched->done + 1;
+            return sched->done != sched->queued ? FERRY_PENDING : FERRY_ERROR_NO_HOST_MEMORY;
+        }
+        ferry_vm_virtual_free_zeros(memory, space, zeros->first, zeros->first + zeros->pages);
+    }
     // What updates have queued for what is gone already.
     if ((*number = ferry_vm_subject_operation(sched, &space->subject)) != 0)
         return FERRY_PENDING;
@@ -197,7 +211,7 @@ static void unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range)
         ferry_vm_virtual_hide_range(memory, allocation, range);
     ferry_vm_virtual_unlink(allocation, range);
     ferry_vm_address_unmap(&ferry_vm_virtual_of(allocation)->addresses, range);
-    ferry_vm_virtual_end_tables(memory, allocation, first, pages);
+    ferry_vm_virtual_end_tables(memory, ferry_vm_virtual_of(allocation), allocation, first, pages);
 }
 
 // However many small ones there are, no more tables than all there are end with them.
@@ -214,7 +228,7 @@ static struct ferry_vm_range *next_within(const struct ferry_vm_virtual *space, 
 }
 
 int ferry_vm_virtual_unmap_within(struct ferry_vm_memory *memory, const struct ferry_vm_virtual *space, uint64_t first,
-                                  uint64_t end)
+                                  uint64_t end, size_t more)
 {
     size_t most = 0, tables = 0;
     struct ferry_vm_range *range;
@@ -223,7 +237,7 @@ int ferry_vm_virtual_unmap_within(struct ferry_vm_memory *memory, const struct f
         tables += range->owner ? ferry_vm_virtual_tables_most(range->pages) : 0;
     }
     // For all of them before the first one goes.
-    int result = ferry_vm_reserve(memory->sched, most + at_most_all(tables, &space->addresses));
+    int result = ferry_vm_reserve(memory->sched, most + at_most_all(tables, &space->addresses) + more);
     for (uint64_t at = first; result == FERRY_OK && (range = next_within(space, at, end));) {
         at = range->first + range->pages;
         if (range->owner)

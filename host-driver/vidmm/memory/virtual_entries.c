@@ -23,15 +23,17 @@ static struct ferry_vm_span span_of(const struct ferry_vm_memory *memory, const 
     return (struct ferry_vm_span){FERRY_VM_TABLES, first, first + PAGE_SIZE};
 }
 
-// It is what the next operation of the space is about. waits: for the allocation's jobs.
+// It is what the next operation of the space is about. waits: for the allocation's jobs. Of a reservation of zeros,
+// which is no allocation's, for all of the program's; what comes of one and what goes with another have no order by it.
 static void set_subject(struct ferry_vm_virtual *space, const struct ferry_vm_allocation *allocation, bool waits)
 {
-    space->subject.handle = allocation->subject.handle;
-    space->subject.instance = allocation->subject.instance;
-    space->subject.device = allocation->device;
+    space->subject.handle = allocation ? allocation->subject.handle : 0;
+    space->subject.instance = allocation ? allocation->subject.instance : space->operations_on_zeros;
+    space->subject.device = allocation ? allocation->device : NULL;
     memset(space->subject.last_fence, 0, sizeof(space->subject.last_fence));
     if (waits)
-        memcpy(space->subject.last_fence, allocation->subject.last_fence, sizeof(space->subject.last_fence));
+        memcpy(space->subject.last_fence, allocation ? allocation->subject.last_fence : space->jobs,
+               sizeof(space->subject.last_fence));
     if (space->after > space->subject.last_fence[space->after_node])
         space->subject.last_fence[space->after_node] = space->after;
 }
@@ -45,14 +47,15 @@ void ferry_vm_virtual_behind(const struct ferry_vm_memory *memory, struct ferry_
 
 static void queue(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
                   struct ferry_vm_allocation *allocation, const DXGKARG_BUILDPAGINGBUFFER *argument, DXGK_PTE entry,
-                  struct ferry_vm_span reads, bool waits)
+                  struct ferry_vm_span reads, bool waits, bool takes_away)
 {
     uint64_t late = ferry_vm_late(space->after_node, space->after);
     const struct ferry_vm_table_change change = {
         .entry = entry,
         .reads = reads,
-        .updated = space->updates || late != 0 ? &allocation->subject : NULL,
+        .updated = allocation && (space->updates || late != 0) ? &allocation->subject : NULL,
         .late = late,
+        .takes_away = takes_away,
     };
     set_subject(space, allocation, waits);
     ferry_vm_queue_table_operation(memory->sched, argument, &space->subject, &change);
@@ -64,7 +67,7 @@ static void tell(struct ferry_vm_memory *memory, const struct ferry_vm_virtual *
                  enum ferry_vm_change change)
 {
     bool mapped = change == FERRY_VM_SHOW && entry.Valid && (piece->table->level == 0 || entry.LargePage);
-    if (space != ferry_vm_virtual_of(allocation) || (!mapped && change != FERRY_VM_HIDE))
+    if (!allocation || space != ferry_vm_virtual_of(allocation) || (!mapped && change != FERRY_VM_HIDE))
         return;
     uint64_t each = piece->table->level != 0 ? FERRY_VM_LARGE_PAGES : piece->group ? FERRY_VM_GROUP_PAGES : 1;
     ferry_vm_emit(memory->core, (struct ferry_vidmm_event){
@@ -87,12 +90,12 @@ DXGKARG_BUILDPAGINGBUFFER ferry_vm_virtual_entries(const struct ferry_vm_memory 
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *u = &argument.UpdatePageTable;
     DXGK_SEGMENTOFFSET place = ferry_vm_table_place(memory, piece->table->page);
     u->PageTableLevel = piece->table->level;
-    u->hAllocation = entry.Valid && piece->table->level == 0 ? allocation : NULL;
+    u->hAllocation = entry.Valid && piece->table->level == 0 && !piece->repeat ? allocation : NULL;
     u->PageTableAddress.GpuPhysical.SegmentId = place.SegmentId;
     u->PageTableAddress.GpuPhysical.SegmentOffset = place.SegmentOffset;
     u->StartIndex = piece->index;
     u->NumPageTableEntries = piece->count;
-    u->Flags.Repeat = !entry.Valid;
+    u->Flags.Repeat = !entry.Valid || piece->repeat;
     u->Flags.InitialUpdate = change == FERRY_VM_BEGIN;
     u->Flags.Use64KBPages = piece->group;
     u->hProcess = space->miniport;
@@ -105,10 +108,32 @@ void ferry_vm_virtual_write(struct ferry_vm_memory *memory, struct ferry_vm_virt
                             struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece, DXGK_PTE entry,
                             struct ferry_vm_span reads, enum ferry_vm_change change)
 {
-    DXGKARG_BUILDPAGINGBUFFER argument =
-        ferry_vm_virtual_entries(memory, space, allocation->miniport, piece, entry, change);
-    queue(memory, space, allocation, &argument, entry, reads, change == FERRY_VM_HIDE);
+    HANDLE miniport = allocation ? allocation->miniport : NULL;
+    DXGKARG_BUILDPAGINGBUFFER argument = ferry_vm_virtual_entries(memory, space, miniport, piece, entry, change);
+    queue(memory, space, allocation, &argument, entry, reads, change == FERRY_VM_HIDE, change == FERRY_VM_HIDE);
     tell(memory, space, allocation, piece, entry, change);
+}
+
+void ferry_vm_virtual_clear(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                            struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece,
+                            struct ferry_vm_span reads)
+{
+    struct ferry_vm_piece each = *piece;
+    DXGK_PTE entry = nothing;
+    if (piece->table->level != 0) {
+        // Of a large page the table stands in its place again, in which nothing is valid, or all is zeros.
+        entry = ferry_vm_virtual_table_pte(memory, ferry_vm_address_table(&space->addresses, piece->first, 0));
+    } else if (ferry_vm_address_all_zeros(&space->addresses, piece->first, 1)) {
+        entry = ferry_vm_virtual_zero_pte(memory, 0);
+        each.repeat = true;
+        each.index *= piece->group ? FERRY_VM_GROUP_PAGES : 1;
+        each.count *= piece->group ? FERRY_VM_GROUP_PAGES : 1;
+        each.group = false;
+    }
+    DXGKARG_BUILDPAGINGBUFFER argument =
+        ferry_vm_virtual_entries(memory, space, allocation->miniport, &each, entry, FERRY_VM_HIDE);
+    queue(memory, space, allocation, &argument, entry, reads, true, true);
+    tell(memory, space, allocation, piece, nothing, FERRY_VM_HIDE);
 }
 
 DXGK_PTE ferry_vm_virtual_table_pte(const struct ferry_vm_memory *memory, const struct ferry_vm_table *table)
@@ -118,6 +143,14 @@ DXGK_PTE ferry_vm_virtual_table_pte(const struct ferry_vm_memory *memory, const 
                       .Segment = place.SegmentId & 0x1F,
                       .CacheCoherent = place.SegmentId == 0,
                       .PageTableAddress = place.SegmentOffset / PAGE_SIZE};
+}
+
+DXGK_PTE ferry_vm_virtual_zero_pte(const struct ferry_vm_memory *memory, unsigned level)
+{
+    struct ferry_vm_table below = {.page = memory->zeros[level] - 1};
+    DXGK_PTE entry = ferry_vm_virtual_table_pte(memory, &below);
+    entry.ReadOnly = level == 0;
+    return entry;
 }
 
 DXGKARG_BUILDPAGINGBUFFER ferry_vm_virtual_forgetting(const struct ferry_vm_memory *memory,
@@ -138,7 +171,7 @@ void ferry_vm_virtual_flush(struct ferry_vm_memory *memory, struct ferry_vm_virt
                             struct ferry_vm_span reads, bool waits)
 {
     DXGKARG_BUILDPAGINGBUFFER argument = ferry_vm_virtual_forgetting(memory, space, first, end);
-    queue(memory, space, allocation, &argument, nothing, reads, waits);
+    queue(memory, space, allocation, &argument, nothing, reads, waits, false);
 }
 
 // The entry of the table above that leads to it.
@@ -155,12 +188,19 @@ void ferry_vm_virtual_begin_tables(struct ferry_vm_memory *memory, struct ferry_
 {
     const struct ferry_vm_span none = {0};
     for (struct ferry_vm_table *table; (table = ferry_vm_address_fresh(&space->addresses));) {
-        struct ferry_vm_piece all = {.table = table, .first = table->first, .count = FERRY_VM_TABLE_ENTRIES};
-        ferry_vm_virtual_write(memory, space, allocation, &all, nothing, none, FERRY_VM_BEGIN);
+        struct ferry_vm_piece all = {
+            .table = table, .first = table->first, .count = FERRY_VM_TABLE_ENTRIES, .repeat = true};
+        uint64_t under = UINT64_C(1) << (9 * (table->level + 1));
+        // All or nothing of it is: otherwise it would have been there.
+        bool zeros = ferry_vm_address_all_zeros(&space->addresses, table->first, under);
+        ferry_vm_virtual_write(memory, space, allocation, &all,
+                               zeros ? ferry_vm_virtual_zero_pte(memory, table->level) : nothing, none, FERRY_VM_BEGIN);
         if (table->parent) {
             all = entry_above(table);
             ferry_vm_virtual_write(memory, space, allocation, &all, ferry_vm_virtual_table_pte(memory, table), none,
                                    FERRY_VM_SHOW);
+            // Where it led to the table that all zeros share that one may be remembered, until a page is shown under
+            // it: it says the same.
         } else {
             ferry_vm_virtual_flush(memory, space, allocation, 0, 0, none, false);
         }
@@ -168,19 +208,20 @@ void ferry_vm_virtual_begin_tables(struct ferry_vm_memory *memory, struct ferry_
 }
 
 // Tables that nothing is mapped under any more: out of the one above, forgotten, and then another's.
-void ferry_vm_virtual_end_tables(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first,
-                                 uint64_t pages)
+void ferry_vm_virtual_end_tables(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                                 struct ferry_vm_allocation *allocation, uint64_t first, uint64_t pages)
 {
-    struct ferry_vm_address_space *addresses = &ferry_vm_virtual_of(allocation)->addresses;
+    struct ferry_vm_address_space *addresses = &space->addresses;
     struct ferry_vm_shrinking from = {0};
     for (struct ferry_vm_table *table; (table = ferry_vm_address_shrink(addresses, first, pages, &from));) {
         struct ferry_vm_piece above = entry_above(table);
         struct ferry_vm_span reads = span_of(memory, table);
         uint64_t under = UINT64_C(1) << (9 * (table->level + 1));
-        ferry_vm_virtual_write(memory, ferry_vm_virtual_of(allocation), allocation, &above, nothing, reads,
+        bool zeros = ferry_vm_address_all_zeros(addresses, table->first, under);
+        ferry_vm_virtual_write(memory, space, allocation, &above,
+                               zeros ? ferry_vm_virtual_zero_pte(memory, table->level + 1u) : nothing, reads,
                                FERRY_VM_SHOW);
-        ferry_vm_virtual_flush(memory, ferry_vm_virtual_of(allocation), allocation, table->first, table->first + under,
-                               reads, false);
+        ferry_vm_virtual_flush(memory, space, allocation, table->first, table->first + under, reads, false);
         ferry_vm_table_free(addresses, table);
     }
 }
@@ -226,20 +267,22 @@ void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm
     uint64_t end = range->first + range->pages, place = page + range->offset - range->first;
     struct ferry_vm_span reads = ferry_vm_virtual_place(memory, allocation, page);
     struct ferry_vm_piece piece;
-    bool large = false, scattered = ferry_vm_virtual_scattered(memory, allocation);
+    bool scattered = ferry_vm_virtual_scattered(memory, allocation);
+    // What zeros were reserved for, all of it or nothing, has valid entries.
+    bool valid = ferry_vm_address_all_zeros(addresses, range->first, 1);
     ferry_vm_virtual_behind(memory, ferry_vm_virtual_of(allocation), range->after_node, range->after);
     range->shown_first = memory->sched->queued + 1;
     for (uint64_t at = range->first; at < end; at += piece.pages) {
         ferry_vm_address_piece(addresses, at, end, place + at, scattered, &piece);
         DXGK_PTE entry = ferry_vm_virtual_page_pte(memory, allocation, range, &piece, place + at);
-        large |= piece.table->level != 0;
+        // The table that stood in a large page's place was valid.
+        valid |= piece.table->level != 0;
         ferry_vm_virtual_write(memory, ferry_vm_virtual_of(allocation), allocation, &piece, entry, reads,
                                FERRY_VM_SHOW);
         if (scattered)
             ferry_vm_lead_to_pages(memory->sched, allocation->backing, range->offset + at - range->first);
     }
-    // The table that stood in a large page's place was valid.
-    if (large)
+    if (valid)
         ferry_vm_virtual_flush(memory, ferry_vm_virtual_of(allocation), allocation, range->first, end, reads, false);
     range->shown = memory->sched->queued;
     if (ferry_vm_virtual_of(allocation)->after == 0)
@@ -265,11 +308,7 @@ void ferry_vm_virtual_hide_range(struct ferry_vm_memory *memory, struct ferry_vm
             tell(memory, ferry_vm_virtual_of(allocation), allocation, &piece, nothing, FERRY_VM_HIDE);
             continue;
         }
-        // Of a large page the table stands in its place again, in which nothing is valid.
-        bool large = piece.table->level != 0;
-        DXGK_PTE entry = large ? ferry_vm_virtual_table_pte(memory, ferry_vm_address_table(addresses, at, 0)) : nothing;
-        ferry_vm_virtual_write(memory, ferry_vm_virtual_of(allocation), allocation, &piece, entry, reads,
-                               FERRY_VM_HIDE);
+        ferry_vm_virtual_clear(memory, ferry_vm_virtual_of(allocation), allocation, &piece, reads);
     }
     if (never_shown)
         return;

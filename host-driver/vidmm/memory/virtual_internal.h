@@ -21,6 +21,12 @@ struct ferry_vm_span ferry_vm_virtual_place(struct ferry_vm_memory *memory,
 void ferry_vm_virtual_behind(const struct ferry_vm_memory *memory, struct ferry_vm_virtual *space, uint32_t node,
                              uint64_t job);
 DXGK_PTE ferry_vm_virtual_table_pte(const struct ferry_vm_memory *memory, const struct ferry_vm_table *table);
+/// An entry of that level which leads to zeros.
+DXGK_PTE ferry_vm_virtual_zero_pte(const struct ferry_vm_memory *memory, unsigned level);
+/// The piece does not lead to the allocation any more: to zeros, where those are reserved, else nowhere.
+void ferry_vm_virtual_clear(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                            struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece,
+                            struct ferry_vm_span reads);
 /// The first entry of a piece of the range, which leads to page `place`; where it is scattered the pages themselves are
 /// told besides (ferry_vm_lead_to_pages).
 DXGK_PTE ferry_vm_virtual_page_pte(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
@@ -47,8 +53,12 @@ void ferry_vm_virtual_link(struct ferry_vm_allocation *allocation, struct ferry_
 void ferry_vm_virtual_unlink(struct ferry_vm_allocation *allocation, struct ferry_vm_range *range);
 /// It stands behind no job any more.
 void ferry_vm_virtual_waits_no_more(struct ferry_vm_allocation *allocation, struct ferry_vm_range *range);
-/// Tables that nothing is mapped under any more: out of the one above, forgotten, and then another's.
-void ferry_vm_virtual_end_tables(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first,
-                                 uint64_t pages);
+/// Tables that nothing is mapped under any more: out of the one above, forgotten, and then another's. allocation: whose
+/// mapping has gone; NULL: a reservation of zeros has.
+void ferry_vm_virtual_end_tables(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                                 struct ferry_vm_allocation *allocation, uint64_t first, uint64_t pages);
+/// The paging process is made, if it is not yet. Errors: NO_VIDEO_MEMORY (the device has no space for it),
+/// NO_HOST_MEMORY.
+int ferry_vm_paging_process(struct ferry_vm_memory *memory);
 
 #endif

@@ -4,8 +4,6 @@
 // where it shared a large page or a group with what goes, it has smaller pages before that one is taken away.
 #include "vidmm/memory/virtual_internal.h"
 
-static const DXGK_PTE nothing;
-
 // Some of a range goes. Page numbers are the program's addresses.
 struct cut {
     struct ferry_vm_memory *memory;
@@ -60,13 +58,7 @@ static void keep_rest(const struct cut *cut, const struct zone *zone, struct fer
 
 static void hide(const struct cut *cut, const struct ferry_vm_piece *piece)
 {
-    struct ferry_vm_virtual *space = cut->update->space;
-    // Of a large page the table stands in its place again.
-    DXGK_PTE entry =
-        piece->table->level == 0
-            ? nothing
-            : ferry_vm_virtual_table_pte(cut->memory, ferry_vm_address_table(&space->addresses, piece->first, 0));
-    ferry_vm_virtual_write(cut->memory, space, cut->allocation, piece, entry, cut->reads, FERRY_VM_HIDE);
+    ferry_vm_virtual_clear(cut->memory, cut->update->space, cut->allocation, piece, cut->reads);
 }
 
 // What goes of a zone: nothing of it has been in the table that stands in its place again.
@@ -233,7 +225,7 @@ size_t ferry_vm_virtual_update(struct ferry_vm_memory *memory, struct ferry_vm_u
     for (size_t i = 0; i < batch->old_count; i++) {
         struct ferry_vm_removed removed = {0};
         while (batch->old[i]->owner && ferry_vm_batch_removed(batch, batch->old[i], &removed))
-            ferry_vm_virtual_end_tables(memory, batch->old[i]->owner, removed.first, removed.pages);
+            ferry_vm_virtual_end_tables(memory, space, batch->old[i]->owner, removed.first, removed.pages);
         tell(memory, &seen, told, &count);
     }
     space->after = 0;

@@ -49,17 +49,6 @@ static uint64_t window_pages(struct ferry_vm_memory *memory)
     return pages < LEAST_PAGES ? LEAST_PAGES : pages;
 }
 
-static int make_process(struct ferry_vm_memory *memory)
-{
-    DXGKARG_CREATEPROCESS argument = {.Flags.SystemProcess = 1};
-    NTSTATUS status = memory->core->miniport->DxgkDdiCreateProcess(memory->core->adapter, &argument);
-    if (!NT_SUCCESS(status))
-        return status == STATUS_INSUFFICIENT_RESOURCES ? FERRY_ERROR_NO_VIDEO_MEMORY : ferry_vm_error_of_status(status);
-    memory->paging.miniport = argument.hKmdProcess;
-    ferry_vm_address_space_init(&memory->paging.addresses, &memory->tables);
-    return FERRY_OK;
-}
-
 // R211: its tables are there as long as the manager is. Where content goes by them they come with the first allocation
 // of all, also with one that stays in an aperture: before programs can map anything, and take all tables there are.
 int ferry_vm_window_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
@@ -69,8 +58,8 @@ int ferry_vm_window_begin(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     uint64_t pages = window_pages(memory), missing;
     const struct ferry_vm_where where = {.base = WINDOW_FIRST, .alignment = 1};
     int result = ferry_vm_reserve(memory->sched, ferry_vm_virtual_tables_most(pages));
-    if (result == FERRY_OK && !memory->paging.miniport)
-        result = make_process(memory);
+    if (result == FERRY_OK)
+        result = ferry_vm_paging_process(memory);
     if (result == FERRY_OK)
         result =
             ferry_vm_address_map(&memory->paging.addresses, &where, pages, memory, 0, false, &memory->window, &missing);

@@ -232,7 +232,7 @@ void ferry_vm_process_exit(struct ferry_vm_policy *policy, struct ferry_vm_devic
 {
     if (--device->process->devices == 0 && device->process == &policy->nobody) {
         leave(policy, device->process);
-        ferry_vm_virtual_release_all(device->process);
+        ferry_vm_virtual_release_all(policy->memory, device->process);
     }
 }
 

@@ -291,6 +291,7 @@ void ferry_vm_queue_table_operation(struct ferry_vm_sched *sched, const DXGKARG_
     operation->entry = what->entry;
     operation->reads = what->reads;
     operation->late = what->late;
+    operation->takes_away = what->takes_away;
     ferry_vm_index_enter(sched, sched->queued);
 }
 

@@ -58,7 +58,7 @@ bool ferry_vm_takes_away(const struct ferry_vm_operation *operation)
     const DXGK_PTE *entry = &operation->entry;
     bool leads = entry->Valid && (operation->argument.UpdatePageTable.PageTableLevel == 0 || entry->LargePage);
     return ferry_vm_is_about_addresses(operation) &&
-           !(operation->argument.Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE && leads);
+           (operation->takes_away || !(operation->argument.Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE && leads));
 }
 
 bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t number)

@@ -57,6 +57,7 @@ static int look_at_tables(struct ferry_vm_sched *sched)
         mmu.PageTableUpdateMode != DXGK_PAGETABLEUPDATE_GPU_PHYSICAL || !mmu.InvalidTlbEntriesNotCached ||
         mmu.PageTableUpdateRequireAddressSpaceIdle)
         return FERRY_ERROR_UNSUPPORTED;
+    sched->core->read_only_pages = mmu.ReadOnlyMemorySupported;
     return look_at_levels(sched);
 }
 

@@ -224,6 +224,7 @@ struct ferry_vm_operation {
     MDL *unmap;      // the device's no more when it is done
     bool behind_all; // it waits for every operation that was queued before it
     bool counted;    // by the handle of its allocation, as one of its device's
+    bool takes_away; // UPDATE_PAGE_TABLE: whatever its entries lead to, they do not to its place any more
     bool wanted;     // a job that has come to the head of its line stands behind it
     struct ferry_vm_steps steps;
     struct ferry_vm_operation *step_of; // of a step
@@ -374,6 +375,7 @@ struct ferry_vm_table_change {
     struct ferry_vm_span reads;
     struct ferry_vm_subject *updated; // the allocation whose addresses an update changes; NULL = it is no update's
     uint64_t late;                    // the operation's
+    bool takes_away;                  // what leads to the allocation's place, also when the entries are valid: to zeros
 };
 /// An UPDATE_PAGE_TABLE or FLUSH_TLB: the entries are made from this one when it is built. Whoever writes what it
 /// `reads`, the place that the entries lead to, comes behind it.

@@ -55,6 +55,11 @@ void ferry_vm_spares_free(struct ferry_vm_spares *spares);
 void ferry_vm_tables_use(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages,
                          struct ferry_vm_spares *spares);
 void ferry_vm_tables_unuse(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages);
+/// The table of that level above the page, and those above it; each that was missing is among the spares.
+struct ferry_vm_table *ferry_vm_tables_make(struct ferry_vm_address_space *space, uint64_t page, unsigned level,
+                                            struct ferry_vm_spares *spares);
+/// It stays though nothing is mapped under it; or no longer.
+void ferry_vm_table_keep(struct ferry_vm_table *table, bool kept);
 /// All of them go back to the pool, which is the space's no longer.
 void ferry_vm_tables_end(struct ferry_vm_address_space *space);
 

@@ -70,7 +70,7 @@ void ferry_vm_address_release_all(struct ferry_vm_address_space *space)
 
     for (uint64_t at = 0; (range = ferry_vm_address_find(space, at));) {
         at = range->first + range->pages;
-        if (range->owner)
+        if (range->owner || ferry_vm_address_all_zeros(space, range->first, range->pages))
             continue;
         ferry_vm_range_leave(&space->ranges, range);
         free(range);
@@ -235,6 +235,12 @@ void ferry_vm_address_space_end(struct ferry_vm_address_space *space)
 
         ferry_vm_range_leave(&space->ranges, range);
         free(range);
+    }
+    while (space->zeros) {
+        struct ferry_vm_range *zeros = space->zeros;
+
+        ferry_vm_range_leave(&space->zeros, zeros);
+        free(zeros);
     }
     ferry_vm_tables_end(space);
     ferry_vm_address_space_init(space, space->pool);

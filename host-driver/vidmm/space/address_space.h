@@ -26,8 +26,9 @@ struct ferry_vm_table {
     struct ferry_vm_table *fresh;     // the next one nobody has taken note of
     uint64_t page;                    // where it is; of the pool
     uint64_t first;                   // first page of the addresses under it
-    uint32_t used;                    // level 0: pages mapped; above: tables below it
+    uint32_t used;                    // level 0: pages mapped; above: tables below it; and 1 more of one that is kept
     uint8_t level;
+    bool kept; // though nothing is mapped under it: some of it leads to zeros, and not all
 };
 
 #define FERRY_VM_ROOMS 3
@@ -73,6 +74,7 @@ struct ferry_vm_range {
 
 struct ferry_vm_address_space {
     struct ferry_vm_range *ranges;
+    struct ferry_vm_range *zeros; // reservations, each as a whole, of which what is not mapped reads as zeros: a tree
     struct ferry_vm_table *root;
     struct ferry_vm_table_pool *pool;
     struct ferry_vm_table *fresh, *fresh_last; // those that came about, parents before children
@@ -124,7 +126,7 @@ void ferry_vm_address_join(struct ferry_vm_address_space *space, uint64_t page);
 /// Addresses that are only reserved are free again. Errors: ARGUMENT (no such reservation), BUSY (some of it is
 /// mapped).
 int ferry_vm_address_release(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages);
-/// All of them are.
+/// All of them are, but for those that are zeros yet.
 void ferry_vm_address_release_all(struct ferry_vm_address_space *space);
 /// The range that holds the page, or the first behind it; NULL = none.
 struct ferry_vm_range *ferry_vm_address_find(const struct ferry_vm_address_space *space, uint64_t page);
@@ -145,6 +147,7 @@ struct ferry_vm_piece {
     uint64_t first, pages; // addresses
     uint32_t index, count; // entries, of 64 KiB each with `group`
     bool group;            // level 0: of 64 KiB
+    bool repeat;           // all entries are the same one
 };
 /// The piece at page `at` of addresses up to `end` that are mapped to consecutive pages, of which `place` is at `at`:
 /// the largest page size that address, place and length allow. scattered: 4 KiB only.
@@ -152,6 +155,24 @@ void ferry_vm_address_piece(const struct ferry_vm_address_space *space, uint64_t
                             bool scattered, struct ferry_vm_piece *piece);
 /// At most so many pieces has a mapping of so many pages.
 size_t ferry_vm_address_most_pieces(uint64_t pages);
+
+// ---- Zeros --------------------------------------------------------------------------------------------------------
+
+/// The reservation of zeros that holds the page, or the first behind it, mapped or not; NULL = none.
+struct ferry_vm_range *ferry_vm_address_zeros(const struct ferry_vm_address_space *space, uint64_t page);
+/// All of these addresses are in one.
+bool ferry_vm_address_all_zeros(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages);
+/// These addresses, a reservation in which nothing is mapped, are to be zeros: the tables at their edges are there from
+/// now on, without any entry that leads to zeros. common: so many pages of the pool besides are left to the caller.
+/// Errors: NO_VIDEO_MEMORY (*table_bytes), NO_HOST_MEMORY.
+int ferry_vm_address_zeros_make(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages, uint64_t common,
+                                struct ferry_vm_range **zeros, uint64_t *table_bytes);
+/// From now on they are; no longer, and tables may go (ferry_vm_address_shrink).
+void ferry_vm_address_zeros_begin(struct ferry_vm_address_space *space, struct ferry_vm_range *zeros);
+void ferry_vm_address_zeros_end(struct ferry_vm_address_space *space, struct ferry_vm_range *zeros);
+/// Entries of the highest level under which there is no table, from page `at` of a reservation of zeros up to its end.
+void ferry_vm_address_highest_piece(const struct ferry_vm_address_space *space, uint64_t at, uint64_t end,
+                                    struct ferry_vm_piece *piece);
 
 // How far a look for tables that go has come; zeroed at first. None is looked at twice, however many go.
 struct ferry_vm_shrinking {

@@ -153,19 +153,32 @@ static uint64_t part_of(uint64_t at, uint64_t end)
     return part < end - at ? part : end - at;
 }
 
+struct ferry_vm_table *ferry_vm_tables_make(struct ferry_vm_address_space *space, uint64_t page, unsigned level,
+                                            struct ferry_vm_spares *spares)
+{
+    struct ferry_vm_table *table =
+        space->root ? space->root : put_table(space, spares, NULL, FERRY_VM_TABLE_LEVELS - 1, 0);
+
+    while (table->level > level) {
+        struct ferry_vm_table *child = table->children[index_at(table, page)];
+
+        table = child ? child : put_table(space, spares, table, table->level - 1u, page);
+    }
+    return table;
+}
+
+void ferry_vm_table_keep(struct ferry_vm_table *table, bool kept)
+{
+    table->used = table->used + kept - table->kept;
+    table->kept = kept;
+}
+
 void ferry_vm_tables_use(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages,
                          struct ferry_vm_spares *spares)
 {
     for (uint64_t at = first, part; at < first + pages; at += part) {
         part = part_of(at, first + pages);
-        struct ferry_vm_table *table =
-            space->root ? space->root : put_table(space, spares, NULL, FERRY_VM_TABLE_LEVELS - 1, 0);
-        while (table->level > 0) {
-            struct ferry_vm_table *child = table->children[index_at(table, at)];
-
-            table = child ? child : put_table(space, spares, table, table->level - 1u, at);
-        }
-        table->used += (uint32_t)part;
+        ferry_vm_tables_make(space, at, 0, spares)->used += (uint32_t)part;
     }
     space->mapped_pages += pages;
 }

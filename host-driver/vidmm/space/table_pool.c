@@ -68,3 +68,11 @@ uint64_t ferry_vm_table_pool_free_for(const struct ferry_vm_table_pool *pool, ui
     return ferry_vm_most(ferry_vm_least(own, pool->free_count),
                          pool->free_count > others ? pool->free_count - others : 0);
 }
+
+uint64_t ferry_vm_table_pool_beside(const struct ferry_vm_table_pool *pool, bool shares, uint64_t before,
+                                    uint64_t tables)
+{
+    uint64_t taken = pool->owed - (shares ? missing_of(before) : 0) + missing_of(tables) + (tables - before);
+
+    return pool->free_count > taken ? pool->free_count - taken : 0;
+}

@@ -38,4 +38,9 @@ void ferry_vm_table_pool_count(struct ferry_vm_table_pool *pool, uint64_t before
 /// pool of less than four shares keeps nothing.
 uint64_t ferry_vm_table_pool_free_for(const struct ferry_vm_table_pool *pool, uint64_t tables);
 
+/// So many pages are free for nobody's tables, beside what is left to programs, when one goes from so many tables to so
+/// many more; shares: it is one of them already.
+uint64_t ferry_vm_table_pool_beside(const struct ferry_vm_table_pool *pool, bool shares, uint64_t before,
+                                    uint64_t tables);
+
 #endif

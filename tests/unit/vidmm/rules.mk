@@ -14,7 +14,8 @@ ADDRESS_BATCH_PROGRAMS := $(BUILD)/tests/vidmm_address_batch $(BUILD)/tests/vidm
 $(ADDRESS_BATCH_PROGRAMS): tests/unit/vidmm/address_batch_fixture.h
 $(BUILD)/tests/vidmm_table_shares $(ADDRESS_BATCH_PROGRAMS): $(call sanitized,host-driver/vidmm/space/address_batch.c)
 $(addprefix $(BUILD)/tests/vidmm_,address_space address_places address_alignment table_shares) $(ADDRESS_BATCH_PROGRAMS): \
-	$(call sanitized,$(addprefix host-driver/vidmm/space/,address_tree.c address_ranges.c address_places.c address_tables.c table_pool.c))
+	$(call sanitized,$(addprefix host-driver/vidmm/space/,address_tree.c address_ranges.c address_places.c address_tables.c \
+	address_zeros.c table_pool.c))
 PLAN_OBJECTS := $(call sanitized,$(addprefix host-driver/vidmm/space/,steps.c search.c push.c window.c arrange.c want.c))
 PLAN_PROGRAMS := $(BUILD)/tests/vidmm_plan $(BUILD)/tests/vidmm_plan_cases
 $(PLAN_PROGRAMS): tests/unit/vidmm/plan_owner.h $(PLAN_OBJECTS) \

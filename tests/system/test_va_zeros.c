@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kinds of reservations, and mappings that take the place of others, through the public interface (wddm-facts 4.6,
+// Reserve and Map): what jobs read and write there, what the page tables say, and what is refused by name.
+#include "ferry_contract.h"
+#include "updates.h"
+
+static uint64_t reserve_zeros(struct machine *m, uint64_t address, uint64_t bytes)
+{
+    struct ferry_va range = {.size = sizeof range,
+                             .address = address,
+                             .least = UINT64_C(4) << 30,
+                             .most = UINT64_C(1) << 46,
+                             .bytes = bytes,
+                             .reservation = FERRY_VA_ZERO};
+
+    ok(ferry_va_reserve(m->device, &range));
+    return range.address;
+}
+
+static uint64_t map_somewhere(struct machine *m, struct ferry_allocation *allocation, uint64_t bytes)
+{
+    struct ferry_va range = {.size = sizeof range, .most = UINT64_C(1) << 46, .bytes = bytes};
+
+    ok(ferry_va_map(m->device, allocation, 0, false, &range));
+    return range.address;
+}
+
+static void faults(struct machine *m, uint64_t address, bool is_write, uint32_t kind)
+{
+    struct ferry_fault fault = {.size = sizeof fault};
+    bool found;
+
+    assert_int_equal(ferry_queue_wait(m->queue, submit(m->queue)), FERRY_ERROR_FAULT);
+    ok(ferry_adapter_next_fault(m->adapter, &fault, &found));
+    assert_true(found && fault.address == address && fault.is_write == is_write);
+    assert_int_equal(fault.kind, kind);
+}
+
+// Bytes of the result against what was there before, zeros or another one's content.
+static void compare(struct ferry_allocation *result, uint32_t from, uint32_t bytes, uint64_t of, uint32_t at)
+{
+    void *address;
+
+    ok(ferry_lock(result, FERRY_LOCK_READ_ONLY, &address));
+    for (uint32_t i = 0; i < bytes; i++)
+        assert_int_equal(((uint8_t *)address)[from + i], of == 0 ? 0 : content(of, at + i));
+    ok(ferry_unlock(result));
+}
+
+static void zeros_are_read_and_never_written(void **state)
+{
+    (void)state;
+    struct machine m = begin(8 * MIB);
+    struct ferry_allocation *all[2] = {make(m.device, 128 * KIB, FERRY_FLAG_CPU_VISIBLE),
+                                       make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE)};
+    struct ferry_allocation *result = all[0], *one = all[1];
+    // Over the edges of tables of two levels, and a million times what there is of memory.
+    const uint64_t x = reserve_zeros(&m, (UINT64_C(3) << 40) - 64 * KIB, UINT64_C(8) << 40),
+                   y = x + (UINT64_C(1) << 39);
+    uint64_t out = map_somewhere(&m, result, 128 * KIB);
+    struct ferry_va_mapping mapping = {.size = sizeof mapping};
+
+    write_content(result, 128 * KIB, 1);
+    write_content(one, 64 * KIB, 2);
+    must_be_resident(m.device, all, 2);
+    ok(ferry_queue_copy_va(m.queue, out + 1000, x + 77, 60 * KIB));
+    ok(ferry_queue_copy_va(m.queue, out + 64 * KIB, y + 2 * MIB - 10 * KIB, 20 * KIB));
+    ok(ferry_queue_wait(m.queue, submit(m.queue)));
+    compare(result, 1000, 60 * KIB, 0, 0);
+    compare(result, 64 * KIB, 20 * KIB, 0, 0);
+    compare(result, 90 * KIB, 38 * KIB, 1, 90 * KIB);
+    ok(ferry_va_find(m.device, y, &mapping));
+    assert_true(mapping.address == x && mapping.bytes == UINT64_C(8) << 40 && !mapping.mapped && mapping.zeros);
+    struct ferry_va_steps walk, other;
+    const struct ferry_va_step *last = last_step(&m, y + 5, &walk), *another = last_step(&m, x + 9 * PAGE + 5, &other);
+    assert_true(walk.count == 4 && last->is_page && last->read_only && last->leads_to == another->leads_to);
+    // Nobody writes there, by a fill or a copy; and what is there is what was there.
+    ok(ferry_queue_fill_va(m.queue, y + 8, 16, 0x77, 1));
+    faults(&m, y + 8, true, FERRY_FAULT_KIND_PAGE_READ_ONLY);
+    ok(ferry_queue_copy_va(m.queue, x, out, 64));
+    faults(&m, x, true, FERRY_FAULT_KIND_PAGE_READ_ONLY);
+    // What is mapped among them is written as any other.
+    struct ferry_va_operation operation = map(y, 16 * KIB, one, 4 * KIB);
+    ok(update(m.queue, &operation, 1, NULL));
+    ok(ferry_queue_fill_va(m.queue, y + 8, 16, 0x77, 1));
+    ok(ferry_queue_copy_va(m.queue, out, y + 14 * KIB, 4 * KIB));
+    ok(ferry_queue_wait(m.queue, submit(m.queue)));
+    compare(result, 0, 2 * KIB, 2, 18 * KIB);
+    compare(result, 2 * KIB, 2 * KIB, 0, 0);
+    operation = unmap(y, 8 * KIB);
+    ok(update(m.queue, &operation, 1, NULL));
+    ok(ferry_queue_copy_va(m.queue, out, y + 7 * KIB, 2 * KIB));
+    ok(ferry_queue_wait(m.queue, submit(m.queue)));
+    compare(result, 0, KIB, 0, 0);
+    compare(result, KIB, KIB, 2, 12 * KIB);
+    // Gone, they lead nowhere.
+    ok(ferry_va_free(m.device, x, UINT64_C(8) << 40));
+    ok(ferry_queue_copy_va(m.queue, out, y, 8));
+    faults(&m, y, false, FERRY_FAULT_KIND_PAGE_ABSENT);
+    ferry_adapter_close(m.adapter);
+}
+
+// Where nothing is said, and where it is said that no page tables are made, who comes there faults.
+static void other_reservations_lead_nowhere(void **state)
+{
+    (void)state;
+    struct machine m = begin(8 * MIB);
+    struct ferry_allocation *result = make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE);
+    const enum ferry_va_reservation kinds[] = {FERRY_VA_NO_ACCESS, FERRY_VA_NO_COMMIT};
+
+    must_be_resident(m.device, &result, 1);
+    uint64_t out = map_somewhere(&m, result, 64 * KIB);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct ferry_va range = {
+            .size = sizeof range, .address = UINT64_C(5) << 40, .bytes = UINT64_C(1) << 40, .reservation = kinds[i]};
+        struct ferry_va_steps walk = {.size = sizeof walk};
+
+        ok(ferry_va_reserve(m.device, &range));
+        ok(ferry_va_walk(m.device, range.address, &walk));
+        assert_int_equal(walk.count, 1);
+        ok(ferry_queue_copy_va(m.queue, out, range.address + 4096, 8));
+        faults(&m, range.address + 4096, false, FERRY_FAULT_KIND_PAGE_ABSENT);
+        ok(ferry_va_free(m.device, range.address, range.bytes));
+    }
+    ferry_adapter_close(m.adapter);
+}
+
+static void bad_reservations_get_a_name_and_change_nothing(void **state)
+{
+    (void)state;
+    struct machine m = begin(8 * MIB);
+    struct ferry_allocation *one = make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE);
+    const uint64_t x = reserve_zeros(&m, UINT64_C(3) << 40, MIB);
+    const struct {
+        uint64_t address, bytes;
+        unsigned kind;
+        int error;
+    } bad[] = {
+        {x, 64 * KIB, FERRY_VA_ZERO, FERRY_ERROR_BUSY},
+        {x - 64 * KIB, 128 * KIB, FERRY_VA_ZERO, FERRY_ERROR_BUSY},
+        {x + 2 * MIB, 4 * KIB, FERRY_VA_ZERO, FERRY_ERROR_ARGUMENT},
+        {x + 2 * MIB + 4096, 64 * KIB, FERRY_VA_ZERO, FERRY_ERROR_ARGUMENT},
+        {x + 2 * MIB, 0, FERRY_VA_ZERO, FERRY_ERROR_ARGUMENT},
+        {UINT64_C(1) << 48, 64 * KIB, FERRY_VA_ZERO, FERRY_ERROR_ARGUMENT},
+        {x + 2 * MIB, 64 * KIB, 3, FERRY_ERROR_ARGUMENT},
+        {x + 2 * MIB, 64 * KIB, ~0u, FERRY_ERROR_ARGUMENT},
+    };
+    struct ferry_va_mapping mapping = {.size = sizeof mapping};
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct ferry_va range = {.size = sizeof range,
+                                 .address = bad[i].address,
+                                 .bytes = bad[i].bytes,
+                                 .reservation = (enum ferry_va_reservation)bad[i].kind};
+
+        assert_int_equal(ferry_va_reserve(m.device, &range), bad[i].error);
+        ok(ferry_va_find(m.device, 0, &mapping));
+        assert_true(mapping.address == x && mapping.bytes == MIB && mapping.zeros);
+        ok(ferry_va_find(m.device, x + MIB, &mapping));
+        assert_true(mapping.mapped && mapping.allocation == ferry_allocation_id(one));
+    }
+    // Some of it is not freed without the rest.
+    assert_int_equal(ferry_va_free(m.device, x, 64 * KIB), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_va_free(m.device, x + 64 * KIB, MIB), FERRY_ERROR_ARGUMENT);
+    ok(ferry_va_free(m.device, x, MIB));
+    ferry_adapter_close(m.adapter);
+}
+
+static void a_mapping_takes_the_place_of_some_of_another_when_asked(void **state)
+{
+    (void)state;
+    struct machine m = begin(8 * MIB);
+    struct ferry_allocation *all[3] = {make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE),
+                                       make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE),
+                                       make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE)};
+    struct ferry_va range = {.size = sizeof range, .address = UINT64_C(3) << 40, .bytes = 64 * KIB};
+
+    for (uint32_t i = 0; i < 3; i++)
+        write_content(all[i], 64 * KIB, 1 + i);
+    must_be_resident(m.device, all, 3);
+    uint64_t x = range.address, out = map_somewhere(&m, all[2], 64 * KIB);
+    ok(ferry_va_map(m.device, all[0], 0, false, &range));
+    ok(ferry_queue_copy_va(m.queue, out, x + 32 * KIB, 4 * KIB));
+    uint64_t before = submit(m.queue);
+    range = (struct ferry_va){.size = sizeof range, .address = x + 32 * KIB, .bytes = 8 * KIB};
+    assert_int_equal(ferry_va_map(m.device, all[1], 4 * KIB, false, &range), FERRY_ERROR_BUSY);
+    range.replace = true;
+    ok(ferry_va_map(m.device, all[1], 4 * KIB, true, &range));
+    ok(ferry_queue_copy_va(m.queue, out + 8 * KIB, x + 30 * KIB, 12 * KIB));
+    ok(ferry_queue_wait(m.queue, submit(m.queue)));
+    ok(ferry_queue_wait(m.queue, before));
+    compare(all[2], 0, 4 * KIB, 1, 32 * KIB);
+    compare(all[2], 8 * KIB, 2 * KIB, 1, 30 * KIB);
+    compare(all[2], 10 * KIB, 8 * KIB, 2, 4 * KIB);
+    compare(all[2], 18 * KIB, 2 * KIB, 1, 40 * KIB);
+    ok(ferry_queue_fill_va(m.queue, x + 33 * KIB, 8, 0, 1));
+    faults(&m, x + 33 * KIB, true, FERRY_FAULT_KIND_PAGE_READ_ONLY);
+    // Over the edge of it, and at any place.
+    range = (struct ferry_va){.size = sizeof range, .address = x + 60 * KIB, .bytes = 8 * KIB, .replace = true};
+    assert_int_equal(ferry_va_map(m.device, all[1], 0, false, &range), FERRY_ERROR_BUSY);
+    range = (struct ferry_va){.size = sizeof range, .bytes = 8 * KIB, .replace = true};
+    assert_int_equal(ferry_va_map(m.device, all[1], 0, false, &range), FERRY_ERROR_ARGUMENT);
+    // In the pieces that it is in.
+    ok(ferry_va_free(m.device, x + 32 * KIB, 8 * KIB));
+    ok(ferry_va_free(m.device, x, 64 * KIB));
+    ferry_adapter_close(m.adapter);
+}
+
+static void without_page_tables_there_is_nothing_to_reserve(void **state)
+{
+    (void)state;
+    struct ferry_adapter_options options = {.size = sizeof options, .backend = backend, .seed = seed, .model = 1};
+    struct machine m;
+    struct ferry_va range = {.size = sizeof range, .bytes = 64 * KIB, .reservation = FERRY_VA_ZERO};
+
+    ok(ferry_adapter_open(&options, &m.adapter));
+    ok(ferry_device_create(m.adapter, &m.device));
+    assert_int_equal(ferry_va_reserve(m.device, &range), FERRY_ERROR_UNSUPPORTED);
+    ferry_adapter_close(m.adapter);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(zeros_are_read_and_never_written),
+        cmocka_unit_test(other_reservations_lead_nowhere),
+        cmocka_unit_test(bad_reservations_get_a_name_and_change_nothing),
+        cmocka_unit_test(a_mapping_takes_the_place_of_some_of_another_when_asked),
+        cmocka_unit_test(without_page_tables_there_is_nothing_to_reserve),
+    };
+    const struct CMUnitTest without[] = {cmocka_unit_test(without_page_tables_there_is_nothing_to_reserve)};
+
+    read_options(argc, argv);
+    return has_page_tables() ? cmocka_run_group_tests(tests, NULL, NULL) : cmocka_run_group_tests(without, NULL, NULL);
+}
