@@ -33,6 +33,21 @@ int ferry_va_reserve(struct ferry_device *handle, struct ferry_va *range)
     return umd_leave(&call, error);
 }
 
+int ferry_va_protect(struct ferry_device *handle, struct ferry_va *range)
+{
+    struct umd_call call;
+
+    if (!range || range->size != sizeof *range)
+        return FERRY_ERROR_ARGUMENT;
+    const struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "protect addresses");
+    if (!device)
+        return umd_not_entered();
+    struct ferry_vidmm_virtual wanted = wanted_of(range);
+    int error = ferry_vidmm_protect_virtual(call.adapter->vidmm, device->vidmm, &wanted);
+    range->table_bytes = wanted.table_bytes;
+    return umd_leave(&call, error);
+}
+
 int ferry_va_map(struct ferry_device *handle, struct ferry_allocation *allocation_handle, uint64_t offset,
                  bool read_only, struct ferry_va *range)
 {

@@ -236,6 +236,11 @@ struct ferry_vidmm_virtual {
 /// NO_VIDEO_MEMORY (table_bytes), UNSUPPORTED (the miniport has no pages that are only read). A job queued later finds
 /// them; so it does in place of what is mapped there, of which the content is out or which is gone.
 int ferry_vidmm_reserve_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, struct ferry_vidmm_virtual *range);
+/// Whole pages of one reservation, of which none is mapped, are from now on of this kind: NO_ACCESS or ZERO (Map's
+/// Protection NoAccess and Zero). Jobs queued before still find what was there. In `range`: address, bytes,
+/// reservation. Errors: ARGUMENT (not whole pages, or none; not all in one reservation; another kind; some of it is of
+/// this kind already and not all), BUSY (something is mapped there), those of reserve() with ZERO.
+int ferry_vidmm_protect_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, struct ferry_vidmm_virtual *range);
 /// Map them, free ones or reserved ones, to bytes of an allocation from offset on: pages. Nothing of it waits, and a
 /// job that names the allocation finds it mapped. Errors: those of reserve(), FOREIGN, RANGE (not all in the
 /// allocation), BUSY (also of an allocation with several instances), UNSUPPORTED (also of one that is never in video

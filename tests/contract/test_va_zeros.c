@@ -3,58 +3,12 @@
 // find, among mappings that come and go, what they cost, and how they end. The memcpy miniport remembers whatever entry
 // it has read, of each level, until that is forgotten. What a write finds, tests/system says.
 #include "programs.h"
-#include "updates.h"
-#include "vidmm/api/manager.h"
-
-#define TABLE 512u // pages of 2 MiB
+#include "zeros.h"
 
 static uint64_t drawn;
 static uint32_t draw(uint32_t below)
 {
     return world_draw(&drawn, below);
-}
-
-static int try_reserve(struct world *world, uint64_t address, uint64_t pages, struct ferry_vidmm_virtual *range)
-{
-    *range = (struct ferry_vidmm_virtual){
-        .size = sizeof(*range), .address = address, .bytes = PAGES(pages), .reservation = FERRY_VIDMM_ZERO};
-    return ferry_vidmm_reserve_virtual(world->manager, world->device, range);
-}
-
-static uint64_t reserve_zeros(struct world *world, uint64_t address, uint64_t pages)
-{
-    struct ferry_vidmm_virtual range;
-    assert_int_equal(try_reserve(world, address, pages, &range), FERRY_OK);
-    return range.address;
-}
-
-// Where jobs bring what they read, and content that is not zeros.
-static D3DKMT_HANDLE result;
-static uint64_t at_result;
-static struct world *begin_zeros(uint64_t pages, uint64_t table_pages, uint32_t buffer_bytes)
-{
-    struct world_options options = updates_options(pages, buffer_bytes);
-    options.manager.table_bytes = PAGES(table_pages);
-    struct world *world = world_open(&options);
-    result = content(world, 4, 9);
-    at_result = map(world, result, BASE + 0x100000, 4);
-    return world;
-}
-
-// A page that a job of this context reads; it names what it finds there, if that is anything.
-static uint32_t read_page(struct world *world, uint64_t from, D3DKMT_HANDLE name)
-{
-    const D3DKMT_HANDLE names[2] = {result, name ? name : result};
-    uint64_t fence = copy(world, world->context, names, at_result + PAGE_SIZE, at_result, 64);
-    fence = copy(world, world->context, names, at_result, from, PAGE_SIZE);
-    assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fence), FERRY_OK);
-    uint32_t first = word_of(world, result, 0), last = word_of(world, result, PAGE_SIZE - 4);
-    if (first == 0)
-        assert_int_equal(last, 0);
-    // And something else for the next one.
-    fence = copy(world, world->context, names, at_result, at_result + PAGES(3), PAGE_SIZE);
-    assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fence), FERRY_OK);
-    return first;
 }
 
 static void zeros_are_read_from_edge_to_edge_wherever_they_are(void **state)
@@ -144,11 +98,6 @@ static void what_is_copied_of_zeros_is_what_the_target_reserves(void **state)
     world_close(world);
 }
 
-static uint32_t tables_free(const struct world *world)
-{
-    return world->manager->memory.tables.free_count;
-}
-
 // Six tables at the edges and the highest one; four for all programs, once; nothing for whatever lies between.
 static void they_cost_the_tables_at_their_edges_and_give_them_back(void **state)
 {
@@ -198,6 +147,18 @@ static void two_in_one_table_end_one_after_the_other(void **state)
     assert_int_equal(read_page(world, x + PAGES(63), 0), 0);
     assert_int_equal(ferry_vidmm_free_virtual(world->manager, world->device, x, PAGES(64)), FERRY_OK);
     assert_int_equal(tables_free(world), left + 2);
+    world_close(world);
+}
+
+// Two calls, two reservations, also side by side.
+static void two_beside_each_other_are_freed_one_by_one(void **state)
+{
+    (void)state;
+    struct world *world = begin_zeros(64, 40, 0);
+    uint64_t x = reserve_zeros(world, BASE + (UINT64_C(1) << 32), 48), y = reserve_zeros(world, x + PAGES(48), 48);
+    assert_int_equal(ferry_vidmm_free_virtual(world->manager, world->device, x, PAGES(48)), FERRY_OK);
+    assert_int_equal(read_page(world, y, 0), 0);
+    assert_int_equal(ferry_vidmm_free_virtual(world->manager, world->device, y, PAGES(48)), FERRY_OK);
     world_close(world);
 }
 
@@ -466,6 +427,7 @@ int main(void)
         cmocka_unit_test(what_is_copied_of_zeros_is_what_the_target_reserves),
         cmocka_unit_test(they_cost_the_tables_at_their_edges_and_give_them_back),
         cmocka_unit_test(two_in_one_table_end_one_after_the_other),
+        cmocka_unit_test(two_beside_each_other_are_freed_one_by_one),
         cmocka_unit_test(the_first_of_all_leaves_others_their_tables),
         cmocka_unit_test(what_an_update_takes_away_among_zeros_goes_early_too),
         cmocka_unit_test(only_as_a_whole_they_are_freed),

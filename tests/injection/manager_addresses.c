@@ -157,6 +157,21 @@ static int reserve_zeros(struct run *run, struct ferry_vidmm_virtual *range)
     return result;
 }
 
+static int protect(struct run *run, struct ferry_vidmm_virtual *range)
+{
+    struct ferry_vidmm_mapping found = {0};
+    bool zeros = range->reservation == FERRY_VIDMM_ZERO;
+    int result = ferry_vidmm_protect_virtual(run->manager, run->device[0], range);
+    bool armed = inject.armed;
+    inject.armed = false;
+    if (result != FERRY_ERROR_CRITICAL &&
+        ferry_vidmm_find_virtual(run->manager, run->device[0], range->address, &found) == FERRY_OK &&
+        (result == FERRY_OK) != (found.zeros == zeros))
+        wrong(&run->attempt, "another kind", "answered %d, and there are%s zeros", result, found.zeros ? "" : " no");
+    inject.armed = armed;
+    return result;
+}
+
 void manager_zeros(struct run *run)
 {
     uint64_t value, fence, at;
@@ -173,6 +188,14 @@ void manager_zeros(struct run *run)
     CALL(UPDATE(mapping(run, KEPT, zeros.address, 0, 2)));
     CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));
     CALL(UPDATE(unmapping(zeros.address, 602)));
+    // A hole, and zeros in its middle.
+    struct ferry_vidmm_virtual some = {.size = sizeof(some), .address = zeros.address + PAGES(20), .bytes = PAGES(800)};
+    CALL(UPDATE(unmapping(zeros.address + PAGES(602), 1)));
+    CALL(protect(run, &some));
+    some.address += PAGES(101);
+    some.bytes = PAGES(16);
+    some.reservation = FERRY_VIDMM_ZERO;
+    CALL(protect(run, &some));
     more.address += PAGES(2048);
     CALL(reserve_zeros(run, &more));
     CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));

@@ -166,6 +166,50 @@ static void bad_reservations_get_a_name_and_change_nothing(void **state)
     ferry_adapter_close(m.adapter);
 }
 
+static void some_of_a_reservation_changes_its_kind(void **state)
+{
+    (void)state;
+    struct machine m = begin(8 * MIB);
+    struct ferry_allocation *result = make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE);
+    const uint64_t x = reserve_zeros(&m, UINT64_C(3) << 40, 4 * MIB);
+    struct ferry_va range = {.size = sizeof range, .address = x + MIB, .bytes = 8 * KIB};
+    struct ferry_va_mapping mapping = {.size = sizeof mapping};
+    struct ferry_va_steps walk;
+
+    write_content(result, 64 * KIB, 1);
+    must_be_resident(m.device, &result, 1);
+    uint64_t out = map_somewhere(&m, result, 64 * KIB);
+    ok(ferry_queue_copy_va(m.queue, out, x + MIB + 4 * KIB, 8));
+    ok(ferry_queue_wait(m.queue, submit(m.queue)));
+    ok(ferry_va_protect(m.device, &range));
+    ok(ferry_queue_copy_va(m.queue, out, x + MIB - 4 * KIB, 4 * KIB));
+    ok(ferry_queue_copy_va(m.queue, out + 8 * KIB, x + MIB + 8 * KIB, 4 * KIB));
+    ok(ferry_queue_wait(m.queue, submit(m.queue)));
+    compare(result, 0, 4 * KIB, 0, 0);
+    compare(result, 8 * KIB, 4 * KIB, 0, 0);
+    ok(ferry_queue_copy_va(m.queue, out, x + MIB + 4 * KIB, 4 * KIB));
+    faults(&m, x + MIB + 4 * KIB, false, FERRY_FAULT_KIND_PAGE_ABSENT);
+    assert_true(!last_step(&m, x + MIB + 4 * KIB, &walk)->valid && walk.count == 4);
+    ok(ferry_va_find(m.device, x + MIB + 4 * KIB, &mapping));
+    assert_true(mapping.address == x + MIB && mapping.bytes == 8 * KIB && !mapping.zeros && !mapping.mapped);
+    range.reservation = FERRY_VA_ZERO;
+    ok(ferry_va_protect(m.device, &range));
+    ok(ferry_queue_copy_va(m.queue, out + 16 * KIB, x + MIB - KIB, 10 * KIB));
+    ok(ferry_queue_wait(m.queue, submit(m.queue)));
+    compare(result, 16 * KIB, 10 * KIB, 0, 0);
+    range.bytes = 4 * MIB;
+    assert_int_equal(ferry_va_protect(m.device, &range), FERRY_ERROR_ARGUMENT);
+    range.bytes = 8 * KIB;
+    range.reservation = FERRY_VA_NO_COMMIT;
+    assert_int_equal(ferry_va_protect(m.device, &range), FERRY_ERROR_ARGUMENT);
+    range.address = out;
+    range.reservation = FERRY_VA_ZERO;
+    assert_int_equal(ferry_va_protect(m.device, &range), FERRY_ERROR_BUSY);
+    ok(ferry_va_find(m.device, x, &mapping));
+    assert_true(mapping.address == x && mapping.bytes == 4 * MIB && mapping.zeros);
+    ferry_adapter_close(m.adapter);
+}
+
 static void a_mapping_takes_the_place_of_some_of_another_when_asked(void **state)
 {
     (void)state;
@@ -225,6 +269,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(zeros_are_read_and_never_written),
         cmocka_unit_test(other_reservations_lead_nowhere),
         cmocka_unit_test(bad_reservations_get_a_name_and_change_nothing),
+        cmocka_unit_test(some_of_a_reservation_changes_its_kind),
         cmocka_unit_test(a_mapping_takes_the_place_of_some_of_another_when_asked),
         cmocka_unit_test(without_page_tables_there_is_nothing_to_reserve),
     };

@@ -48,7 +48,7 @@ struct ferry_va {
     uint64_t bytes;                        // in
     uint64_t table_bytes;                  // out: with NO_VIDEO_MEMORY the bytes of page tables that are missing.
     bool replace;                          // in, of map, beside an address: what is mapped there gives way.
-    enum ferry_va_reservation reservation; // in, of reserve.
+    enum ferry_va_reservation reservation; // in, of reserve and protect.
 };
 /// Take addresses without mapping them: 64 KiB and multiples, at multiples of 64 KiB. They are the program's until it
 /// ends, or one of its devices frees them. Of ZERO jobs submitted later find zeros wherever nothing is mapped, and also
@@ -57,6 +57,14 @@ struct ferry_va {
 /// of them are free), HANDLE, NO_VIDEO_MEMORY (no such place; of ZERO also of page tables: table_bytes),
 /// NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED.
 int ferry_va_reserve(struct ferry_device *device, struct ferry_va *range);
+/// Whole pages of one reservation, in which nothing is mapped, are of another kind from now on: `reservation` of the
+/// range is FERRY_VA_NO_ACCESS or FERRY_VA_ZERO (the contract's Map without an allocation: Protection NoAccess, Zero).
+/// Jobs submitted before still find what was there. What is mapped there later leaves that behind. Where zeros begin or
+/// end in the middle of a page table there is one of the program's own. Nothing has changed on an error. Errors:
+/// ARGUMENT (not whole pages, none, beyond 48 bits; not all in one reservation; another kind; some of it is of this
+/// kind already, and not all), BUSY (something is mapped there), HANDLE, NO_VIDEO_MEMORY (table_bytes), NO_HOST_MEMORY,
+/// DEVICE_LOST, UNSUPPORTED.
+int ferry_va_protect(struct ferry_device *device, struct ferry_va *range);
 /// Map whole pages of the allocation, from byte `offset` on, to free addresses or to some that are reserved. As large
 /// pages as address, place and length allow. At any place: if page tables are short, where there are enough of them,
 /// with smaller pages if need be. Waits for nothing but with `replace`. Nothing has changed on an error. Errors: those
@@ -70,9 +78,9 @@ int ferry_va_reserve(struct ferry_device *device, struct ferry_va *range);
 int ferry_va_map(struct ferry_device *device, struct ferry_allocation *allocation, uint64_t offset, bool read_only,
                  struct ferry_va *range);
 /// Whatever is mapped or reserved in the range, which cuts nothing in two, is free at once; a reservation of zeros as a
-/// whole, with all that is mapped in it. Jobs submitted before still find it mapped, or zeros. Errors: ARGUMENT
-/// (nothing is there, or some of it, or of a reservation of zeros, reaches beyond the range), HANDLE, NO_HOST_MEMORY,
-/// DEVICE_LOST, UNSUPPORTED.
+/// whole, with all that is mapped in it, as it was reserved or what ferry_va_protect() has left of it. Jobs submitted
+/// before still find it mapped, or zeros. Errors: ARGUMENT (nothing is there, or some of it, or of a reservation of
+/// zeros, reaches beyond the range), HANDLE, NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED.
 int ferry_va_free(struct ferry_device *device, uint64_t address, uint64_t bytes);
 enum ferry_va_operation_kind { FERRY_VA_MAP, FERRY_VA_UNMAP, FERRY_VA_COPY, FERRY_VA_MAP_PROTECT };
 struct ferry_va_operation {

@@ -54,6 +54,24 @@ int ferry_vidmm_reserve_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE devic
     return ferry_vm_leave(manager, result);
 }
 
+int ferry_vidmm_protect_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, struct ferry_vidmm_virtual *range)
+{
+    if (!manager || !range || range->size != sizeof(*range) || range->address % PAGE_SIZE || range->bytes % PAGE_SIZE ||
+        range->bytes == 0 || range->address >= SPACE_BYTES || range->bytes > SPACE_BYTES - range->address ||
+        (unsigned)range->reservation > FERRY_VIDMM_ZERO)
+        return FERRY_ERROR_ARGUMENT;
+    range->table_bytes = 0;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_virtual *space = space_of(manager, device, &result);
+        if (space)
+            result =
+                ferry_vm_virtual_protect(&manager->memory, space, range->address / PAGE_SIZE, range->bytes / PAGE_SIZE,
+                                         range->reservation == FERRY_VIDMM_ZERO, &range->table_bytes);
+    }
+    return ferry_vm_leave(manager, result);
+}
+
 static int map(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle, D3DKMT_HANDLE handle,
                const struct ferry_vm_view *view, struct ferry_vidmm_virtual *range, unsigned *node, uint64_t *number)
 {
@@ -142,6 +160,29 @@ int ferry_vidmm_free_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, 
     return ferry_vm_leave(manager, result);
 }
 
+// What is only reserved, as far as all of it is zeros or none.
+static void find_kind(const struct ferry_vm_virtual *space, const struct ferry_vm_range *range, uint64_t page,
+                      struct ferry_vidmm_mapping *mapping)
+{
+    uint64_t first = range->first, end = range->first + range->pages;
+    const struct ferry_vm_range *zeros = ferry_vm_address_zeros(&space->addresses, first);
+    while (zeros && zeros->first + zeros->pages <= page) {
+        first = zeros->first + zeros->pages;
+        zeros = ferry_vm_address_zeros(&space->addresses, first);
+    }
+    if (zeros && zeros->first < end) {
+        mapping->zeros = zeros->first <= page || zeros->first <= first;
+        if (!mapping->zeros)
+            end = zeros->first;
+        else if (zeros->first + zeros->pages < end)
+            end = zeros->first + zeros->pages;
+        if (mapping->zeros && zeros->first > first)
+            first = zeros->first;
+    }
+    mapping->address = first * PAGE_SIZE;
+    mapping->bytes = (end - first) * PAGE_SIZE;
+}
+
 int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, uint64_t address,
                              struct ferry_vidmm_mapping *mapping)
 {
@@ -155,13 +196,13 @@ int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, 
         *mapping = (struct ferry_vidmm_mapping){0};
         if (range) {
             const struct ferry_vm_allocation *allocation = range->owner;
-            *mapping = (struct ferry_vidmm_mapping){
-                .address = range->first * PAGE_SIZE,
-                .bytes = range->pages * PAGE_SIZE,
-                .allocation = allocation ? allocation->subject.handle : 0,
-                .offset = range->offset * PAGE_SIZE,
-                .read_only = range->read_only,
-                .zeros = !allocation && ferry_vm_address_all_zeros(&space->addresses, range->first, 1)};
+            *mapping = (struct ferry_vidmm_mapping){.address = range->first * PAGE_SIZE,
+                                                    .bytes = range->pages * PAGE_SIZE,
+                                                    .allocation = allocation ? allocation->subject.handle : 0,
+                                                    .offset = range->offset * PAGE_SIZE,
+                                                    .read_only = range->read_only};
+            if (!allocation)
+                find_kind(space, range, address / PAGE_SIZE, mapping);
         }
     }
     return ferry_vm_leave(manager, result);

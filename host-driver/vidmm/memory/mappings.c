@@ -4,9 +4,9 @@
 // more of them than it is asked for.
 #include "vidmm/memory/virtual_internal.h"
 
-size_t ferry_vm_virtual_range_most(uint64_t pages)
+size_t ferry_vm_virtual_range_most(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages)
 {
-    return ferry_vm_address_most_pieces(pages) + 1;
+    return ferry_vm_address_most_pieces(pages) + (size_t)ferry_vm_address_zero_edges(space, first, pages) + 1;
 }
 
 size_t ferry_vm_virtual_most(const struct ferry_vm_allocation *allocation)
@@ -57,6 +57,12 @@ static void end_waiting(struct ferry_vm_range *first, struct ferry_vm_range *ran
     range->waits = range->waits_before = NULL;
 }
 
+// Where zeros begin and end does not change as long as something is mapped there.
+static size_t most_of(const struct ferry_vm_allocation *allocation, const struct ferry_vm_range *range)
+{
+    return ferry_vm_virtual_range_most(&ferry_vm_virtual_of(allocation)->addresses, range->first, range->pages);
+}
+
 // Who maps or updates asks each time for what all of them come to, so it is not added up anew.
 void ferry_vm_virtual_link(struct ferry_vm_allocation *allocation, struct ferry_vm_range *range)
 {
@@ -73,7 +79,7 @@ void ferry_vm_virtual_link(struct ferry_vm_allocation *allocation, struct ferry_
     range->all = first && !second ? first->all : (struct ferry_vm_owned){0};
     first = allocation->mappings;
     first->all.count++;
-    first->all.most += ferry_vm_virtual_range_most(range->pages);
+    first->all.most += most_of(allocation, range);
     first->all.tables_most += ferry_vm_virtual_tables_most(range->pages);
     if (range->after != 0)
         begin_waiting(first, range);
@@ -85,7 +91,7 @@ void ferry_vm_virtual_unlink(struct ferry_vm_allocation *allocation, struct ferr
     if (range->after != 0)
         end_waiting(first, range);
     first->all.count--;
-    first->all.most -= ferry_vm_virtual_range_most(range->pages);
+    first->all.most -= most_of(allocation, range);
     first->all.tables_most -= ferry_vm_virtual_tables_most(range->pages);
     if (range->of_owner)
         range->of_owner->of_owner_before = range->of_owner_before;

@@ -275,7 +275,12 @@ void ferry_vm_virtual_begin_tables(struct ferry_vm_memory *memory, struct ferry_
 int ferry_vm_virtual_reserve_zeros(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
                                    const struct ferry_vm_where *where, uint64_t pages, uint64_t *first,
                                    uint64_t *table_bytes);
-/// How many reservations of zeros are among these addresses. ARGUMENT: one of them is only in part.
+/// Reserved addresses, of which none is mapped, become zeros, or what leads nowhere. Errors: ARGUMENT (not all in one
+/// reservation; some of them are so already, and not all), BUSY (something is mapped there), NO_VIDEO_MEMORY
+/// (*table_bytes), NO_HOST_MEMORY, UNSUPPORTED. Nothing has changed then.
+int ferry_vm_virtual_protect(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space, uint64_t first,
+                             uint64_t pages, bool zeros, uint64_t *table_bytes);
+/// How many pieces that are zeros are among these addresses. ARGUMENT: one of them is only in part.
 int ferry_vm_virtual_zeros_within(const struct ferry_vm_virtual *space, uint64_t first, uint64_t end, size_t *count);
 /// All of them are zeros no longer, for jobs queued later; nothing is mapped there, and room is reserved.
 void ferry_vm_virtual_free_zeros(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space, uint64_t first,

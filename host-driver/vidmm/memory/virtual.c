@@ -123,9 +123,11 @@ static void align_own(const struct ferry_vm_allocation *allocation, struct ferry
     where->alignment = ferry_vm_most(where->alignment, where->smallest);
 }
 
-static size_t unmap_most(uint64_t pages)
+static size_t unmap_most(const struct ferry_vm_address_space *space, const struct ferry_vm_view *view)
 {
-    return ferry_vm_virtual_range_most(pages) + ferry_vm_virtual_tables_most(pages);
+    // At any place nothing is reserved, and there are no zeros.
+    uint64_t first = view->where.base == UINT64_MAX ? FERRY_VM_VA_PAGES : view->where.base;
+    return ferry_vm_virtual_range_most(space, first, view->pages) + ferry_vm_virtual_tables_most(view->pages);
 }
 
 static int map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, const struct ferry_vm_view *view,
@@ -133,7 +135,8 @@ static int map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *alloc
 {
     struct ferry_vm_range *range;
     // An empty line, which never gets shorter, is then long enough for the end of all that leads to it.
-    size_t most = ferry_vm_virtual_take_away_most(allocation) + unmap_most(view->pages);
+    size_t most =
+        ferry_vm_virtual_take_away_most(allocation) + unmap_most(&ferry_vm_virtual_of(allocation)->addresses, view);
     int result = ferry_vm_reserve(memory->sched, most);
     if (result == FERRY_OK)
         result = ferry_vm_address_map(&ferry_vm_virtual_of(allocation)->addresses, &view->where, view->pages,
@@ -233,7 +236,7 @@ int ferry_vm_virtual_unmap_within(struct ferry_vm_memory *memory, const struct f
     size_t most = 0, tables = 0;
     struct ferry_vm_range *range;
     for (uint64_t at = first; (range = next_within(space, at, end)); at = range->first + range->pages) {
-        most += range->owner ? ferry_vm_virtual_range_most(range->pages) : 0;
+        most += range->owner ? ferry_vm_virtual_range_most(&space->addresses, range->first, range->pages) : 0;
         tables += range->owner ? ferry_vm_virtual_tables_most(range->pages) : 0;
     }
     // For all of them before the first one goes.

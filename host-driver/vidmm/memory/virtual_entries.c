@@ -10,6 +10,7 @@
 // program's content.
 #include <string.h>
 
+#include "vidmm/base/least.h"
 #include "vidmm/memory/virtual_internal.h"
 
 static const DXGK_PTE nothing;
@@ -114,25 +115,41 @@ void ferry_vm_virtual_write(struct ferry_vm_memory *memory, struct ferry_vm_virt
     tell(memory, space, allocation, piece, entry, change);
 }
 
-void ferry_vm_virtual_clear(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
-                            struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece,
-                            struct ferry_vm_span reads)
+// What is not there leads to zeros or nowhere, page by page: pieces of one kind, and at most of the piece that goes.
+static uint64_t clear_from(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                           struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece, uint64_t at,
+                           struct ferry_vm_span reads)
 {
+    const struct ferry_vm_range *zeros = ferry_vm_address_zeros(&space->addresses, at);
+    uint64_t end = piece->first + piece->pages;
     struct ferry_vm_piece each = *piece;
     DXGK_PTE entry = nothing;
+    bool among = zeros && zeros->first <= at;
+    uint64_t to = !zeros ? end : ferry_vm_least(among ? zeros->first + zeros->pages : zeros->first, end);
     if (piece->table->level != 0) {
-        // Of a large page the table stands in its place again, in which nothing is valid, or all is zeros.
+        // Of a large page the table stands in its place again, in which nothing is valid, or leads to zeros.
         entry = ferry_vm_virtual_table_pte(memory, ferry_vm_address_table(&space->addresses, piece->first, 0));
-    } else if (ferry_vm_address_all_zeros(&space->addresses, piece->first, 1)) {
-        entry = ferry_vm_virtual_zero_pte(memory, 0);
-        each.repeat = true;
-        each.index *= piece->group ? FERRY_VM_GROUP_PAGES : 1;
-        each.count *= piece->group ? FERRY_VM_GROUP_PAGES : 1;
-        each.group = false;
+        to = end;
+    } else if (among || to < end || at > piece->first) {
+        each = (struct ferry_vm_piece){.table = piece->table,
+                                       .first = at,
+                                       .index = (uint32_t)(at % FERRY_VM_TABLE_ENTRIES),
+                                       .count = (uint32_t)(to - at),
+                                       .repeat = true};
+        entry = among ? ferry_vm_virtual_zero_pte(memory, 0) : nothing;
     }
     DXGKARG_BUILDPAGINGBUFFER argument =
         ferry_vm_virtual_entries(memory, space, allocation->miniport, &each, entry, FERRY_VM_HIDE);
     queue(memory, space, allocation, &argument, entry, reads, true, true);
+    return to;
+}
+
+void ferry_vm_virtual_clear(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                            struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece,
+                            struct ferry_vm_span reads)
+{
+    for (uint64_t at = piece->first; at < piece->first + piece->pages;)
+        at = clear_from(memory, space, allocation, piece, at, reads);
     tell(memory, space, allocation, piece, nothing, FERRY_VM_HIDE);
 }
 
@@ -268,8 +285,9 @@ void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm
     struct ferry_vm_span reads = ferry_vm_virtual_place(memory, allocation, page);
     struct ferry_vm_piece piece;
     bool scattered = ferry_vm_virtual_scattered(memory, allocation);
-    // What zeros were reserved for, all of it or nothing, has valid entries.
-    bool valid = ferry_vm_address_all_zeros(addresses, range->first, 1);
+    // What was zeros has valid entries.
+    const struct ferry_vm_range *zeros = ferry_vm_address_zeros(addresses, range->first);
+    bool valid = zeros && zeros->first < end;
     ferry_vm_virtual_behind(memory, ferry_vm_virtual_of(allocation), range->after_node, range->after);
     range->shown_first = memory->sched->queued + 1;
     for (uint64_t at = range->first; at < end; at += piece.pages) {

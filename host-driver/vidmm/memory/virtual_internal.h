@@ -47,7 +47,7 @@ void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm
 void ferry_vm_virtual_hide_range(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
                                  const struct ferry_vm_range *range);
 /// Operations that show_range() queues at most, and taking all of it away.
-size_t ferry_vm_virtual_range_most(uint64_t pages);
+size_t ferry_vm_virtual_range_most(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages);
 /// Into the lists of the allocation's mappings (memory.h), and out of them.
 void ferry_vm_virtual_link(struct ferry_vm_allocation *allocation, struct ferry_vm_range *range);
 void ferry_vm_virtual_unlink(struct ferry_vm_allocation *allocation, struct ferry_vm_range *range);

@@ -70,6 +70,7 @@ static void hide_in_zone(struct cut *cut, const struct zone *zone, uint64_t firs
     piece.index = (uint32_t)(piece.first >> (zone->large ? 9 : 0)) % FERRY_VM_TABLE_ENTRIES;
     if (!zone->large)
         piece.count = (uint32_t)(end - first);
+    piece.pages = zone->large ? FERRY_VM_LARGE_PAGES : piece.count;
     if (!zone->large || zone->first >= cut->switched)
         hide(cut, &piece);
     if (zone->large)
@@ -145,7 +146,7 @@ size_t ferry_vm_virtual_update_most(const struct ferry_vm_update *update)
     for (size_t i = 0; i < batch->old_count; i++) {
         struct ferry_vm_removed removed = {0};
         while (batch->old[i]->owner && ferry_vm_batch_removed(batch, batch->old[i], &removed)) {
-            most += ferry_vm_virtual_range_most(removed.pages) + AROUND_A_CUT;
+            most += ferry_vm_virtual_range_most(batch->space, removed.first, removed.pages) + AROUND_A_CUT;
             tables += ferry_vm_virtual_tables_most(removed.pages);
         }
     }
@@ -156,7 +157,7 @@ size_t ferry_vm_virtual_update_most(const struct ferry_vm_update *update)
             continue;
         // To show it, and once more: an empty line, which never gets shorter, is then long enough for the end of all
         // that leads to one allocation.
-        most += 2 * ferry_vm_virtual_range_most(range->pages);
+        most += 2 * ferry_vm_virtual_range_most(batch->space, range->first, range->pages);
         size_t others = ferry_vm_virtual_take_away_most(range->owner);
         later = others > later ? others : later;
     }

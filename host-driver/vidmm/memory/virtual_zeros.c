@@ -47,61 +47,112 @@ static void make_common(struct ferry_vm_memory *memory)
     }
 }
 
-// Entries of all that is reserved, which has nothing mapped. Whoever reads the common tables comes behind who writes
+// Entries of addresses that have nothing mapped. Whoever reads the common tables comes behind who writes
 // them, and so does what is about the same addresses later.
-static void write_all(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
-                      const struct ferry_vm_range *zeros, enum ferry_vm_change change)
+static void write_all(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space, uint64_t first, uint64_t pages,
+                      enum ferry_vm_change change)
 {
     struct ferry_vm_piece piece;
-    for (uint64_t at = zeros->first, end = at + zeros->pages; at < end; at += piece.pages) {
-        ferry_vm_address_highest_piece(&space->addresses, at, end, &piece);
+    for (uint64_t at = first; at < first + pages; at += piece.pages) {
+        ferry_vm_address_highest_piece(&space->addresses, at, first + pages, &piece);
         unsigned level = piece.table->level;
         DXGK_PTE entry = change == FERRY_VM_HIDE ? nothing : ferry_vm_virtual_zero_pte(memory, level);
         ferry_vm_virtual_write(memory, space, NULL, &piece, entry, span_of(memory, level), change);
     }
 }
 
-int ferry_vm_virtual_reserve_zeros(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
-                                   const struct ferry_vm_where *where, uint64_t pages, uint64_t *first,
-                                   uint64_t *table_bytes)
+// Room for operations is reserved.
+static int begin(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space, uint64_t first, uint64_t pages,
+                 uint64_t *table_bytes)
 {
     struct ferry_vm_range *zeros;
-    *table_bytes = 0;
+    uint64_t common = memory->zeros[0] == 0 ? FERRY_VM_TABLE_LEVELS : 0;
     // What is written may be read and not written: without that a program's mistake would be everybody's.
-    if (!memory->core->read_only_pages)
-        return FERRY_ERROR_UNSUPPORTED;
-    int result = ferry_vm_reserve(memory->sched, FERRY_VM_ZEROS_MOST);
-    if (result == FERRY_OK && memory->zeros[0] == 0)
+    int result = memory->core->read_only_pages ? FERRY_OK : FERRY_ERROR_UNSUPPORTED;
+    if (result == FERRY_OK && common != 0)
         result = ferry_vm_paging_process(memory);
     if (result == FERRY_OK)
-        result = ferry_vm_address_reserve(&space->addresses, where, pages, first);
+        result = ferry_vm_address_zeros_make(&space->addresses, first, pages, common, &zeros, table_bytes);
     if (result != FERRY_OK)
         return result;
-    result = ferry_vm_address_zeros_make(&space->addresses, *first, pages,
-                                         memory->zeros[0] == 0 ? FERRY_VM_TABLE_LEVELS : 0, &zeros, table_bytes);
-    if (result != FERRY_OK) {
-        ferry_vm_address_release(&space->addresses, *first, pages);
-        return result;
-    }
-    if (memory->zeros[0] == 0)
+    if (common != 0)
         make_common(memory);
     space->operations_on_zeros++;
     ferry_vm_virtual_begin_tables(memory, space, NULL);
     ferry_vm_address_zeros_begin(&space->addresses, zeros);
-    write_all(memory, space, zeros, FERRY_VM_SHOW);
+    write_all(memory, space, first, pages, FERRY_VM_SHOW);
+    // Of a table that what is beside them had begun with all is zeros now.
+    ferry_vm_virtual_end_tables(memory, space, NULL, first, pages);
     space->zeros_shown = memory->sched->queued;
     return FERRY_OK;
 }
 
-static void take_away(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space, struct ferry_vm_range *zeros)
+int ferry_vm_virtual_reserve_zeros(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                                   const struct ferry_vm_where *where, uint64_t pages, uint64_t *first,
+                                   uint64_t *table_bytes)
 {
-    uint64_t first = zeros->first, pages = zeros->pages;
+    *table_bytes = 0;
+    int result = ferry_vm_reserve(memory->sched, FERRY_VM_ZEROS_MOST);
+    if (result == FERRY_OK)
+        result = ferry_vm_address_reserve(&space->addresses, where, pages, first);
+    if (result != FERRY_OK)
+        return result;
+    result = begin(memory, space, *first, pages, table_bytes);
+    if (result != FERRY_OK)
+        ferry_vm_address_release(&space->addresses, *first, pages);
+    return result;
+}
+
+static void take_away(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space, uint64_t first, uint64_t pages,
+                      struct ferry_vm_range *behind)
+{
     const struct ferry_vm_span none = {0};
     space->operations_on_zeros++;
-    write_all(memory, space, zeros, FERRY_VM_HIDE);
+    ferry_vm_virtual_begin_tables(memory, space, NULL);
+    write_all(memory, space, first, pages, FERRY_VM_HIDE);
     ferry_vm_virtual_flush(memory, space, NULL, first, first + pages, none, true);
-    ferry_vm_address_zeros_end(&space->addresses, zeros);
+    ferry_vm_address_zeros_end(&space->addresses, first, pages, behind);
     ferry_vm_virtual_end_tables(memory, space, NULL, first, pages);
+}
+
+// All of the addresses are in one reservation, and nothing is mapped there.
+static int only_reserved(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages)
+{
+    uint64_t reservation = 0;
+    for (uint64_t at = first; at < first + pages;) {
+        const struct ferry_vm_range *range = ferry_vm_address_find(space, at);
+        if (!range || range->first > at || range->reservation == 0 ||
+            (reservation != 0 && range->reservation != reservation))
+            return range && range->first <= at && range->owner ? FERRY_ERROR_BUSY : FERRY_ERROR_ARGUMENT;
+        if (range->owner)
+            return FERRY_ERROR_BUSY;
+        reservation = range->reservation;
+        at = range->first + range->pages;
+    }
+    return FERRY_OK;
+}
+
+int ferry_vm_virtual_protect(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space, uint64_t first,
+                             uint64_t pages, bool zeros, uint64_t *table_bytes)
+{
+    *table_bytes = 0;
+    int result = only_reserved(&space->addresses, first, pages);
+    if (result != FERRY_OK)
+        return result;
+    const struct ferry_vm_range *met = ferry_vm_address_zeros(&space->addresses, first);
+    bool all = ferry_vm_address_all_zeros(&space->addresses, first, pages), some = met && met->first < first + pages;
+    if (zeros ? all : !some)
+        return FERRY_OK;
+    if (zeros ? some : !all)
+        return FERRY_ERROR_ARGUMENT;
+    result = ferry_vm_reserve(memory->sched, FERRY_VM_ZEROS_MOST);
+    if (result != FERRY_OK || zeros)
+        return result != FERRY_OK ? result : begin(memory, space, first, pages, table_bytes);
+    struct ferry_vm_range *behind;
+    result = ferry_vm_address_zeros_cut(&space->addresses, first, pages, &behind, table_bytes);
+    if (result == FERRY_OK)
+        take_away(memory, space, first, pages, behind);
+    return result;
 }
 
 int ferry_vm_virtual_zeros_within(const struct ferry_vm_virtual *space, uint64_t first, uint64_t end, size_t *count)
@@ -120,7 +171,7 @@ int ferry_vm_virtual_zeros_within(const struct ferry_vm_virtual *space, uint64_t
 void ferry_vm_virtual_free_zeros(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space, uint64_t first,
                                  uint64_t end)
 {
-    struct ferry_vm_range *zeros;
+    const struct ferry_vm_range *zeros;
     while ((zeros = ferry_vm_address_zeros(&space->addresses, first)) && zeros->first < end)
-        take_away(memory, space, zeros);
+        take_away(memory, space, zeros->first, zeros->pages, NULL);
 }

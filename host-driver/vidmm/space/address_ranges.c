@@ -70,7 +70,8 @@ void ferry_vm_address_release_all(struct ferry_vm_address_space *space)
 
     for (uint64_t at = 0; (range = ferry_vm_address_find(space, at));) {
         at = range->first + range->pages;
-        if (range->owner || ferry_vm_address_all_zeros(space, range->first, range->pages))
+        const struct ferry_vm_range *zeros = ferry_vm_address_zeros(space, range->first);
+        if (range->owner || (zeros && zeros->first < at))
             continue;
         ferry_vm_range_leave(&space->ranges, range);
         free(range);

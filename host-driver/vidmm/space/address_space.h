@@ -74,7 +74,7 @@ struct ferry_vm_range {
 
 struct ferry_vm_address_space {
     struct ferry_vm_range *ranges;
-    struct ferry_vm_range *zeros; // reservations, each as a whole, of which what is not mapped reads as zeros: a tree
+    struct ferry_vm_range *zeros; // reserved addresses of which what is not mapped reads as zeros: a tree
     struct ferry_vm_table *root;
     struct ferry_vm_table_pool *pool;
     struct ferry_vm_table *fresh, *fresh_last; // those that came about, parents before children
@@ -158,7 +158,8 @@ size_t ferry_vm_address_most_pieces(uint64_t pages);
 
 // ---- Zeros --------------------------------------------------------------------------------------------------------
 
-/// The reservation of zeros that holds the page, or the first behind it, mapped or not; NULL = none.
+/// The addresses of one reservation that are zeros, without a gap, and hold the page, or the first of them behind it,
+/// mapped or not; NULL = none.
 struct ferry_vm_range *ferry_vm_address_zeros(const struct ferry_vm_address_space *space, uint64_t page);
 /// All of these addresses are in one.
 bool ferry_vm_address_all_zeros(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages);
@@ -167,9 +168,17 @@ bool ferry_vm_address_all_zeros(const struct ferry_vm_address_space *space, uint
 /// Errors: NO_VIDEO_MEMORY (*table_bytes), NO_HOST_MEMORY.
 int ferry_vm_address_zeros_make(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages, uint64_t common,
                                 struct ferry_vm_range **zeros, uint64_t *table_bytes);
-/// From now on they are; no longer, and tables may go (ferry_vm_address_shrink).
+/// Some of such addresses, in which nothing is mapped, are to be none any more: the tables at their edges are there
+/// from now on. Errors: as make().
+int ferry_vm_address_zeros_cut(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages,
+                               struct ferry_vm_range **behind, uint64_t *table_bytes);
+/// From now on they are, and one with what is zeros beside them; or they are no longer, all that are without a gap or
+/// some of them. Tables may go then (ferry_vm_address_shrink). behind: of cut(); NULL when all of them go.
 void ferry_vm_address_zeros_begin(struct ferry_vm_address_space *space, struct ferry_vm_range *zeros);
-void ferry_vm_address_zeros_end(struct ferry_vm_address_space *space, struct ferry_vm_range *zeros);
+void ferry_vm_address_zeros_end(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages,
+                                struct ferry_vm_range *behind);
+/// How often zeros begin or end inside these addresses.
+uint64_t ferry_vm_address_zero_edges(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages);
 /// Entries of the highest level under which there is no table, from page `at` of a reservation of zeros up to its end.
 void ferry_vm_address_highest_piece(const struct ferry_vm_address_space *space, uint64_t at, uint64_t end,
                                     struct ferry_vm_piece *piece);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reservations whose addresses read as zeros: which they are, the tables at their edges, and what of tables leads to
-// zeros. Whoever carries it out has one table of each level for all of them, whose entries all lead to the one below;
-// so only a table of which some entries lead to zeros and others do not is a reservation's own.
+// Reservations of which all addresses, or some, read as zeros: which those are, the tables at their edges, and what of
+// tables leads to zeros. Whoever carries it out has one table of each level for all of them, whose entries all lead to
+// the one below; so only a table of which some entries lead to zeros and others do not is a reservation's own.
 #include <assert.h>
 #include <stdlib.h>
 
@@ -58,8 +58,9 @@ static void count_missing(const struct ferry_vm_address_space *space, uint64_t f
     missing->upper += !space->root;
 }
 
-int ferry_vm_address_zeros_make(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages, uint64_t common,
-                                struct ferry_vm_range **zeros, uint64_t *table_bytes)
+// Those that are missing are made, and all of them stay; common: so many pages of the pool are left besides.
+static int make_edges(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages, uint64_t common,
+                      uint64_t *table_bytes)
 {
     struct ferry_vm_missing missing = {0};
     struct ferry_vm_spares spares;
@@ -74,13 +75,8 @@ int ferry_vm_address_zeros_make(struct ferry_vm_address_space *space, uint64_t f
     }
     if (*table_bytes > 0)
         return FERRY_ERROR_NO_VIDEO_MEMORY;
-    *zeros = calloc(1, sizeof **zeros);
-    if (!*zeros || !ferry_vm_spares_make(&missing, &spares)) {
-        free(*zeros);
+    if (!ferry_vm_spares_make(&missing, &spares))
         return FERRY_ERROR_NO_HOST_MEMORY;
-    }
-    (*zeros)->first = first;
-    (*zeros)->pages = pages;
     ferry_vm_tables_make(space, first, FERRY_VM_TABLE_LEVELS - 1, &spares);
     for (unsigned level = FERRY_VM_TABLE_LEVELS - 1; level-- > 0;)
         for (unsigned i = edges_at(first, pages, level, at); i-- > 0;)
@@ -88,9 +84,26 @@ int ferry_vm_address_zeros_make(struct ferry_vm_address_space *space, uint64_t f
     return FERRY_OK;
 }
 
-void ferry_vm_address_zeros_begin(struct ferry_vm_address_space *space, struct ferry_vm_range *zeros)
+int ferry_vm_address_zeros_make(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages, uint64_t common,
+                                struct ferry_vm_range **zeros, uint64_t *table_bytes)
 {
-    ferry_vm_range_enter(&space->zeros, zeros);
+    *zeros = calloc(1, sizeof **zeros);
+    int error = *zeros ? make_edges(space, first, pages, common, table_bytes) : FERRY_ERROR_NO_HOST_MEMORY;
+
+    if (error != FERRY_OK) {
+        free(*zeros);
+        return error;
+    }
+    (*zeros)->first = first;
+    (*zeros)->pages = pages;
+    (*zeros)->reservation = ferry_vm_address_find(space, first)->reservation;
+    return FERRY_OK;
+}
+
+int ferry_vm_address_zeros_cut(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages,
+                               struct ferry_vm_range **behind, uint64_t *table_bytes)
+{
+    return ferry_vm_address_zeros_make(space, first, pages, 0, behind, table_bytes);
 }
 
 // Some of these addresses is zeros, and not all.
@@ -101,16 +114,69 @@ static bool is_edge(const struct ferry_vm_address_space *space, uint64_t first, 
     return zeros && zeros->first < first + pages && !ferry_vm_address_all_zeros(space, first, pages);
 }
 
-void ferry_vm_address_zeros_end(struct ferry_vm_address_space *space, struct ferry_vm_range *zeros)
+// At the edges of these addresses, as they are now.
+static void keep_edges(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages)
 {
     uint64_t at[2];
 
-    ferry_vm_range_leave(&space->zeros, zeros);
     for (unsigned level = 0; level < FERRY_VM_TABLE_LEVELS - 1; level++)
-        for (unsigned i = edges_at(zeros->first, zeros->pages, level, at); i-- > 0;)
+        for (unsigned i = edges_at(first, pages, level, at); i-- > 0;)
             if (!is_edge(space, at[i], pages_under(level)))
                 ferry_vm_table_keep(ferry_vm_address_table(space, at[i], level), false);
-    free(zeros);
+}
+
+void ferry_vm_address_zeros_begin(struct ferry_vm_address_space *space, struct ferry_vm_range *zeros)
+{
+    uint64_t first = zeros->first, pages = zeros->pages;
+    struct ferry_vm_range *before = first > 0 ? ferry_vm_address_zeros(space, first - 1) : NULL,
+                          *behind = ferry_vm_address_zeros(space, first + pages);
+
+    if (before && end_of(before) == first && before->reservation == zeros->reservation) {
+        ferry_vm_range_leave(&space->zeros, before);
+        zeros->first = before->first;
+        zeros->pages += before->pages;
+        free(before);
+    }
+    if (behind && behind->first == first + pages && behind->reservation == zeros->reservation) {
+        ferry_vm_range_leave(&space->zeros, behind);
+        zeros->pages += behind->pages;
+        free(behind);
+    }
+    ferry_vm_range_enter(&space->zeros, zeros);
+    keep_edges(space, first, pages);
+}
+
+void ferry_vm_address_zeros_end(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages,
+                                struct ferry_vm_range *behind)
+{
+    struct ferry_vm_range *zeros = ferry_vm_address_zeros(space, first);
+    uint64_t end = end_of(zeros);
+
+    ferry_vm_range_leave(&space->zeros, zeros);
+    if (end > first + pages) {
+        behind->reservation = zeros->reservation;
+        behind->first = first + pages;
+        behind->pages = end - behind->first;
+        ferry_vm_range_enter(&space->zeros, behind);
+    } else {
+        free(behind);
+    }
+    zeros->pages = first - zeros->first;
+    if (zeros->pages > 0)
+        ferry_vm_range_enter(&space->zeros, zeros);
+    else
+        free(zeros);
+    keep_edges(space, first, pages);
+}
+
+uint64_t ferry_vm_address_zero_edges(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages)
+{
+    const struct ferry_vm_range *zeros;
+    uint64_t count = 0, end = first + pages;
+
+    for (uint64_t at = first; (zeros = ferry_vm_address_zeros(space, at)) && zeros->first < end; at = end_of(zeros))
+        count += (zeros->first > first) + (end_of(zeros) < end);
+    return count;
 }
 
 // ---- Entries ------------------------------------------------------------------------------------------------------
