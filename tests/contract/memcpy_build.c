@@ -81,7 +81,7 @@ static NTSTATUS build_transfer(struct machine *machine, DXGKARG_BUILDPAGINGBUFFE
     const DXGK_BUILDPAGINGBUFFER_TRANSFER *t = &argument->Transfer;
     uint64_t pages = (t->TransferSize + PAGE_SIZE - 1) / PAGE_SIZE;
     struct packet packet = {.kind = PACKET_MOVE};
-    if (machine->options.by_address && t->hAllocation && !t->Flags.Swizzle && !t->Flags.Unswizzle)
+    if (machine->options.by_address && machine->paging && t->hAllocation && !t->Flags.Swizzle && !t->Flags.Unswizzle)
         mini_error(machine, "content from place to place, of a paging node that has addresses");
     mini_goes_to(machine, t->hAllocation, t->Destination.SegmentId, t->Destination.SegmentAddress);
     if (t->Source.SegmentId != 0 && t->Destination.SegmentId != 0)

@@ -159,7 +159,9 @@ static void what_found_no_tables_has_an_address_later(void **state)
     ok(ferry_queue_submit(m.queue, &fence));
     assert_int_equal(ferry_queue_wait(m.queue, fence), FERRY_ERROR_FAULT);
     ok(ferry_adapter_next_fault(m.adapter, &fault, &found));
-    assert_true(found && fault.address_kind == FERRY_ADDRESS_KIND_VIRTUAL && fault.address == address + 16);
+    assert_true(found && fault.address_kind == FERRY_ADDRESS_KIND_VIRTUAL);
+    // Nowhere, as somebody else may have the address by then.
+    assert_true(fault.address == (UINT64_C(1) << 48) + 16);
     assert_true(own_address(m.device, late[0]) == 0);
     ok(ferry_va_map(m.device, one, 0, false, &range));
     ferry_adapter_close(m.adapter);
