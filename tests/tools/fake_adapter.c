@@ -68,8 +68,13 @@ int ferry_adapter_list(ferry_candidate_callback *callback, void *context)
     };
     const char *fake = getenv("FERRY_FAKE");
     size_t count = fake && strcmp(fake, "bare") == 0 ? 2 : sizeof candidates / sizeof *candidates;
-    for (size_t i = 0; i < count; i++)
-        callback(context, &candidates[i]);
+    for (size_t i = 0; i < count; i++) {
+        struct ferry_candidate candidate = candidates[i];
+        // Who was looked at and is free answers, or somebody comes first.
+        if (fake && strcmp(fake, "changes") == 0 && i == 2)
+            candidate.reach = FERRY_REACH_READY;
+        callback(context, &candidate);
+    }
     return FERRY_OK;
 }
 
@@ -77,6 +82,10 @@ int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry
 {
     const char *fake = getenv("FERRY_FAKE");
     const char *backend = options->backend ? options->backend : "sim";
+    if (fake && strcmp(fake, "changes") == 0 && strcmp(backend, "uart:/dev/ttyUSB1") == 0)
+        return FERRY_ERROR_IN_USE;
+    if (fake && strcmp(fake, "changes") == 0 && strcmp(backend, "socket:unix:/tmp/x") == 0)
+        backend = "sim";
     if (strcmp(backend, "model") != 0 && strcmp(backend, "sim") != 0 && strcmp(backend, "uart:/dev/ttyUSB0") != 0)
         return FERRY_ERROR_BACKEND;
     bool by_address =
@@ -158,6 +167,11 @@ int ferry_adapter_statistics(struct ferry_adapter *adapter, struct ferry_statist
     };
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         *others[i] = statistics->cycles * (3 + i);
+    if (strcmp(adapter->wrong, "noise") == 0) {
+        statistics->noise_bytes = adapter->wrong_number & 1 ? 7 : 0;
+        statistics->broken_frames = adapter->wrong_number & 2 ? 8 : 0;
+        statistics->frames_again = adapter->wrong_number & 4 ? 9 : 0;
+    }
     if (strcmp(adapter->wrong, "stray") == 0 && statistics->cycles > 0)
         statistics->unmapped_accesses = 1;
     return FERRY_OK;

@@ -87,6 +87,41 @@ def probes():
           "the_file_has_names_as_they_are", rows)
 
 
+    done = run(FAKE, "list", "--probe", "--json", path, fake="changes")
+    rows = {row["backend"]: row for row in json.loads(path.read_text())["candidates"]}
+    check(rows["socket:unix:/tmp/x"].get("device") == "double", "who_is_free_is_asked_too", rows)
+    check(rows["uart:/dev/ttyUSB1"]["reach"] == "in use", "who_has_come_to_be_in_use_is_told_so", rows)
+
+
+def info():
+    """Each line, and that of a bad line when there is any sign of one."""
+    lines = """back end           fake
+device             double
+contract           1.0
+firmware           0x00000001
+driver model       1 (physical addresses)
+rings              5 (1 for paging, 4 for users)
+command slots      4 of 4096 bytes
+read tags          32
+local memory       64.0 MiB
+video memory used  64.0 MiB
+aperture           64.0 MiB
+cycles since reset 0
+faults             0
+"""
+    done = run(FAKE, "info")
+    check(done.returncode == 0 and done.stdout == lines and not done.stderr, "info_line_by_line", done)
+    for signs in range(1, 8):
+        words = f"noise on the line  {7 * (signs & 1)} bytes, {4 * (signs & 2)} frames came broken, {(signs >> 2) * 9} were sent again;"
+        done = run(FAKE, "info", fake=f"noise:{signs}")
+        check(done.returncode == 0 and done.stdout.startswith(lines + words), f"info_of_a_bad_line_{signs}", done)
+    done = run(FAKE, "info", "--backend", "moon")
+    check(done.returncode == 2 and not done.stdout and "cannot open back end 'moon': BACKEND: " in done.stderr, "info_of_no_back_end", done)
+    done = run(FAKE, "info", "--backend", "uart:/dev/ttyUSB1", fake="changes")
+    check(done.returncode == 4 and not done.stdout and "cannot open back end 'uart:/dev/ttyUSB1': " in done.stderr,
+          "info_of_a_device_in_use", done)
+
+
 @contextlib.contextmanager
 def simulator(*arguments):
     with subprocess.Popen([SIMULATOR, *arguments], stdout=subprocess.PIPE, text=True) as process:
@@ -124,7 +159,7 @@ def simulators():
 
 
 def main():
-    for part in (lines, boards, probes, simulators):
+    for part in (lines, boards, probes, info, simulators):
         part()
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

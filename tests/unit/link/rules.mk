@@ -48,6 +48,24 @@ $(BUILD)/tests/channels: tests/unit/link/test_channels.c \
 
 TEST_PROGRAMS += $(BUILD)/tests/channels
 
+# The host's side of a USB port, with libusb's place taken by the test.
+$(BUILD)/tests/usb_port: tests/unit/link/test_usb_port.c tests/unit/link/fake_usb.h \
+    $(call sanitized,$(addprefix host-driver/link/,backend_usb.c usb_find.c usb_channel.c file_user.c problem.c)) \
+    $(HOST_HEADERS) $(CONTRACT)
+	@mkdir -p $(@D)
+	$(LINK_TEST)
+
+TEST_PROGRAMS += $(BUILD)/tests/usb_port
+
+# The kernel's word on the port comes from the test.
+$(BUILD)/tests/serial_port: tests/unit/link/test_serial_port.c \
+    $(call sanitized,$(addprefix host-driver/link/,backend_uart.c serial_port.c fd_channel.c file_user.c problem.c)) \
+    $(HOST_HEADERS) $(CONTRACT)
+	@mkdir -p $(@D)
+	$(LINK_TEST) -Wl,--wrap=ioctl
+
+TEST_PROGRAMS += $(BUILD)/tests/serial_port
+
 # The kernel's word on where memory is, and whether it may be locked, comes from the test.
 PCI_PROGRAMS := $(addprefix $(BUILD)/tests/,pci pci_memory vfio)
 $(PCI_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c \

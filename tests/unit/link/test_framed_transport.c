@@ -39,6 +39,10 @@ struct device {
     unsigned broken;  // frames that are none, before it
     unsigned forgets; // frames of the host's that it forgets
     uint64_t came, doubled;
+    // A simulator's: so far it has run, in how many turns it stops, what it was told to plant.
+    uint64_t cycles;
+    unsigned stops_in;
+    struct ferry_tunnel_message planted;
 };
 
 static void say(struct ferry_frames *frames, int fd)
@@ -51,6 +55,25 @@ static void say(struct ferry_frames *frames, int fd)
         ;
 }
 
+// RUN is answered with how far it has run then, and what it has got of the host's packets.
+static void take_message(struct device *device, struct ferry_frames *frames, const uint32_t *words, uint32_t taken)
+{
+    struct ferry_tunnel_message message;
+    uint32_t reply[sizeof message / 4];
+
+    memcpy(&message, words, sizeof message);
+    if (message.code == FERRY_TUNNEL_CODE_PLANT)
+        device->planted = message;
+    if (message.code != FERRY_TUNNEL_CODE_RUN)
+        return;
+    device->cycles += message.value;
+    const bool stops = device->stops_in > 0 && --device->stops_in == 0;
+    message = (struct ferry_tunnel_message){
+        .code = stops ? FERRY_TUNNEL_CODE_STOPPED : FERRY_TUNNEL_CODE_RAN, .number = taken, .value = device->cycles};
+    memcpy(reply, &message, sizeof message);
+    ferry_frames_send(frames, true, reply, sizeof message / 4);
+}
+
 static void *play(void *context)
 {
     struct device *device = context;
@@ -59,6 +82,8 @@ static void *play(void *context)
     ssize_t got = 1;
     bool control;
     size_t count;
+    uint32_t taken = 0;
+    const uint32_t *words;
 
     ferry_frames_start(&frames, 0);
     while (got > 0) {
@@ -79,8 +104,11 @@ static void *play(void *context)
             memcpy(hello.name, device->name, strnlen(device->name, sizeof hello.name));
             ferry_frames_answer(&frames, &hello);
         }
-        while (ferry_frames_receive(&frames, &control, &count))
-            ;
+        while ((words = ferry_frames_receive(&frames, &control, &count)) != NULL)
+            if (control)
+                take_message(device, &frames, words, taken);
+            else
+                taken += (uint32_t)count;
         say(&frames, device->fd);
     }
     device->came = frames.counts.frames_in;
@@ -214,10 +242,49 @@ static void who_refuses_is_named_with_his_reason(void **state)
     }
 }
 
+// A simulator runs as far as it is told, and says how far that was; what it had run before is no time of the session's.
+static void a_simulator_is_told_how_far_to_run(void **state)
+{
+    const uint32_t words[4] = {0x60000001, 1, 2, 3};
+    struct device device = good();
+
+    (void)state;
+    device.what |= FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_CLOCKED, 1u);
+    device.cycles = 1000000;
+    device.stops_in = 4; // The first turn is that in which it is asked how far it has run.
+    assert_int_equal(open_line(&device), FERRY_OK);
+    assert_int_equal(line.cycles(line.context), 0);
+    assert_int_equal(line.send(line.context, words, 4), FERRY_OK);
+    assert_int_equal(line.queued(line.context), 4);
+    assert_int_equal(line.run(line.context, 300), 300);
+    assert_int_equal(line.queued(line.context), 0);
+    assert_int_equal(line.cycles(line.context), 300);
+    for (unsigned write = 0; write < 2; write++) {
+        const enum ferry_injection kinds[] = {FERRY_INJECT_LOCAL_READ_ERROR, FERRY_INJECT_LOCAL_WRITE_ERROR};
+
+        assert_int_equal(line.inject(line.context, kinds[write], 5 + write), FERRY_OK);
+    }
+    assert_int_equal(line.inject(line.context, FERRY_INJECT_LOSE_COMPLETION, 1), FERRY_ERROR_UNSUPPORTED);
+    assert_int_equal(line.run(line.context, 20), 20);
+    assert_int_equal(device.planted.number, 6);
+    assert_int_equal(device.planted.value, 1);
+    assert_int_equal(line.inject(line.context, FERRY_INJECT_LOCAL_READ_ERROR, 7), FERRY_OK);
+    // It stops itself, and is no device any more.
+    line.run(line.context, 1);
+    assert_int_equal(device.planted.number, 7);
+    assert_int_equal(device.planted.value, 0);
+    assert_string_equal(ferry_problem(), "the device at here is gone: it broke a rule of its memory port, and the "
+                                         "simulator stopped it");
+    assert_int_equal(line.send(line.context, words, 4), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(line.run(line.context, 1), 0);
+    end_line();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_bad_line_is_counted_by_what_is_bad),
                                        cmocka_unit_test(the_line_and_its_device_say_what_they_are),
-                                       cmocka_unit_test(who_refuses_is_named_with_his_reason)};
+                                       cmocka_unit_test(who_refuses_is_named_with_his_reason),
+                                       cmocka_unit_test(a_simulator_is_told_how_far_to_run)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
