@@ -174,6 +174,12 @@ int ferry_adapter_statistics(struct ferry_adapter *adapter, struct ferry_statist
     }
     if (strcmp(adapter->wrong, "stray") == 0 && statistics->cycles > 0)
         statistics->unmapped_accesses = 1;
+    if (strcmp(adapter->wrong, "recorded") == 0 && statistics->cycles > 0)
+        statistics->faults = 1;
+    if (strcmp(adapter->wrong, "dummy") == 0 && statistics->cycles > 0)
+        statistics->dummy_page_writes = 1;
+    if (strcmp(adapter->wrong, "still") == 0)
+        statistics->evictions = 0;
     return FERRY_OK;
 }
 

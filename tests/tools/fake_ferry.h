@@ -2,8 +2,10 @@
 // A double of the library for the tool's own tests: the calls of ferry.h with memcpy behind them, a first-fit segment,
 // plain LRU, and events. Environment variable FERRY_FAKE="KIND:N" lets the N-th thing of a kind go wrong, so that a
 // test can see what the tool says then: copy, fill, page-in, page-out (a wrong byte), fault, create, submit, place,
-// lock, evict, process, kill, stray, slow; walk and stale are faults of an address, of which the device has seen what
-// the tables say, or something else; FERRY_FAKE=bare is a machine without devices.
+// lock, evict, process, kill, stray, slow; before and behind (a byte beside what a job writes), far (a job beyond its
+// allocation), recorded, dummy, still and noise (what statistics say); walk and stale are faults of an address, of
+// which the device has seen what the tables say, or something else; FERRY_FAKE=bare is a machine without devices,
+// changes one whose devices are free, or in use, by the time that they are asked.
 #ifndef FERRY_TESTS_TOOLS_FAKE_FERRY_H
 #define FERRY_TESTS_TOOLS_FAKE_FERRY_H
 

@@ -20,6 +20,8 @@ int ferry_queue_destroy(struct ferry_queue *queue)
 
 static int add_record(struct ferry_queue *queue, struct record record)
 {
+    if (record.to_offset > record.to->pages && fake_goes_wrong(queue->device->adapter, "far"))
+        return FERRY_OK;
     if (record.to_offset + record.bytes > record.to->pages ||
         (record.from && record.from_offset + record.bytes > record.from->pages))
         return FERRY_ERROR_RANGE;
@@ -79,6 +81,10 @@ int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence)
                 to[b] = (uint8_t)(record->pattern >> (b % record->pattern_bytes * 8));
         if (fake_goes_wrong(adapter, record->from ? "copy" : "fill"))
             to[record->bytes - 1] ^= 1;
+        if (fake_goes_wrong(adapter, "before"))
+            to[-1] ^= 1;
+        if (fake_goes_wrong(adapter, "behind"))
+            to[record->bytes] ^= 1;
         adapter->statistics.cycles += record->bytes / 8 + 2;
     }
     queue->count = 0;

@@ -155,6 +155,20 @@ def command_line():
     expect("selftest_of_one_page", 2, "--pages: 1 is not from 2 to 1000", "selftest", "--pages", "1")
     done = run("selftest", "--pages", "2", fake="page-out:3")
     check(done.returncode == 1 and "FAIL" in done.stdout, "selftest_of_two_pages_sees_a_wrong_byte", done.stdout)
+    # What may go wrong beside the bytes that are asked for, each seen by the check that is about it; those behind it are not made.
+    for kind, words in (("before:1", "GPU copy"), ("behind:1", "GPU copy"), ("copy:1", "GPU copy"), ("before:2", "GPU fill"),
+                        ("behind:2", "GPU fill"), ("fill:1", "GPU fill"), ("copy:2", "after an engine reset"),
+                        ("far:1", "a range too far"), ("still:1", "keep every byte (0 evictions"), ("recorded:1", "1 faults,"),
+                        ("dummy:1", "1 writes to the dummy page"), ("stray:1", "1 accesses to unmapped memory")):
+        done = run("selftest", fake=kind)
+        fails = [line for line in done.stdout.splitlines() if line.startswith("FAIL")]
+        check(done.returncode == 1 and len(fails) == 1 and words in fails[0] and done.stdout.endswith(", 1 failed\n"),
+              f"selftest_sees_{kind.replace(':', '_')}", done.stdout)
+    done = run("selftest", fake="fault:1")
+    check(done.returncode == 1 and "FAIL  wait: FAULT" in done.stdout
+          and "\n      ring 1, buffer with fence 7, packet 0x00000000 at byte 64: " in done.stdout
+          and ", write of 0x123456\n" in done.stdout,
+          "selftest_says_what_the_device_has_recorded", done.stdout)
     done = run("selftest", fake="page-out:3")
     check(done.returncode == 1 and "FAIL" in done.stdout, "selftest_sees_a_wrong_byte", done.stdout)
 
