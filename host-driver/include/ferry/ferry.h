@@ -478,8 +478,9 @@ int ferry_queue_fill(struct ferry_queue *queue, struct ferry_allocation *destina
                      uint64_t pattern, uint32_t pattern_bytes);
 /// Append a copy between GPU virtual addresses of the device's program; driver model 2. What is mapped there when the
 /// call is made must be on the residency list when the job is submitted, as with ferry_queue_copy(). What is not mapped
-/// is not looked for: the job faults there. Errors: HANDLE, RANGE (beyond 48 bits, or more allocations are mapped there
-/// than a job may name), NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED.
+/// is not looked for: the job faults there, or reaches what was mapped there since, which nothing keeps in its place
+/// for the job, and what it writes there may be lost. Errors: HANDLE, RANGE (beyond 48 bits, or more allocations are
+/// mapped there than a job may name), NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED.
 int ferry_queue_copy_va(struct ferry_queue *queue, uint64_t destination, uint64_t source, uint32_t bytes);
 /// The same for a fill with a pattern of 1, 2, 4 or 8 bytes. Errors: the same, ARGUMENT.
 int ferry_queue_fill_va(struct ferry_queue *queue, uint64_t destination, uint32_t bytes, uint64_t pattern,
@@ -491,7 +492,8 @@ int ferry_queue_fill_va(struct ferry_queue *queue, uint64_t destination, uint32_
 /// of an allocation that was destroyed after it was recorded), NOT_RESIDENT, LOCKED (an allocation of the job is, and
 /// is not PermanentSysMem), NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT.
 int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence);
-/// Wait until the job is done. Errors: HANDLE, TIMEOUT, FAULT (this job has faulted), ARGUMENT (not the number of a job
+/// Wait until the job is done. Errors: HANDLE, TIMEOUT, FAULT (this job has faulted; of what was recorded behind the
+/// fault some may be done), ARGUMENT (not the number of a job
 /// of this queue: queues of one ring share its numbers, and no two jobs have the same. Of jobs that were over long ago,
 /// 128 changes between queues of the ring and more, this is not told any more. Or one that is over for so long that 512
 /// jobs of the queue have faulted since: whether it had faulted is not known any more).
