@@ -224,7 +224,8 @@ struct ferry_vidmm_virtual {
     uint64_t table_bytes; // out: with NO_VIDEO_MEMORY the bytes of page tables that are missing
     // in, of map: it is the allocation's own range, of all of it, to be written; each instance that locks with Discard
     // make has one besides, anywhere behind it. What is mapped in any other way is not renamed. Never in a reservation:
-    // whatever an update maps there stays what it leads to.
+    // whatever an update maps there stays what it leads to. Of what is swizzled both are as aligned as it is itself:
+    // elsewhere there is no such place (NO_VIDEO_MEMORY).
     bool each_instance;
     // in, of map: what is mapped there gives way, where all of it is in one reservation, or inside one mapping.
     bool replace;

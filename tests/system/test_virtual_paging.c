@@ -166,14 +166,83 @@ static void a_reset_in_the_middle_costs_no_content(void **state)
     assert_true(resets > 5 && quiet == 2);
 }
 
+#define IMAGES      9u
+#define IMAGE_PAGES 8u // as many as the paging process has addresses for twice
+
+// The same with images, which are rows for the CPU and tiles where they are: three come in, and three have to leave.
+static bool reset_among_images(unsigned turns)
+{
+    const struct ferry_tiling tiling = {
+        .size = sizeof tiling, .tile_bytes = 4096, .element_bytes = 4, .width = 128, .height = 64, .levels = 1};
+    const uint64_t bytes = IMAGE_PAGES * FERRY_PAGE_BYTES;
+    struct ferry_adapter_options options = {.size = sizeof options,
+                                            .backend = backend,
+                                            .video_memory_bytes = 64 * FERRY_PAGE_BYTES,
+                                            .seed = seed,
+                                            .model = 2,
+                                            .paging = FERRY_PAGING_VIRTUAL,
+                                            .tables = table_memory};
+    struct ferry_allocation_options wanted = {
+        .size = sizeof wanted, .bytes = bytes, .flags = FERRY_FLAG_CPU_VISIBLE, .tiling = &tiling};
+    struct ferry_adapter *handle = NULL;
+    struct ferry_allocation *list[IMAGES];
+    uint64_t reached = 0;
+
+    ok(ferry_adapter_open(&options, &handle));
+    struct umd_adapter *adapter = umd_adapter_get(UMD_ADAPTER, handle);
+    umd_adapter_put(adapter);
+    struct ferry_device *device = begin(handle);
+    assert_int_equal(ferry_tiling_bytes(&tiling), bytes);
+    for (unsigned i = 0; i < IMAGES; i++) {
+        ok(ferry_allocation_create(device, &wanted, &list[i]));
+        write_content(list[i], bytes, i);
+    }
+    must_be_resident(device, list, 6);
+    evict(device, list, 6);
+    uint64_t before = figures(handle).operations[VIRTUAL_TRANSFER];
+    struct ferry_residency residency = {.size = sizeof residency, .allocations = &list[6], .count = 3};
+    assert_int_equal(ferry_make_resident(device, &residency), FERRY_PENDING);
+    for (unsigned i = 0; i < turns; i++) {
+        (void)ferry_gpu_run(adapter->gpu, 4000);
+        (void)ferry_vidmm_poll(adapter->vidmm, on_model());
+    }
+    ok(ferry_device_paging_reached(device, &reached));
+    bool busy = reached < residency.paging_fence_value;
+    ok(ferry_adapter_reset_engine(handle));
+    for (unsigned i = 0; i < IMAGES; i++)
+        expect_content(list[i], bytes, i);
+    struct ferry_statistics statistics = figures(handle);
+    assert_true(statistics.operations[VIRTUAL_TRANSFER] > before + 3);
+    assert_int_equal(statistics.operations[TRANSFER], 0);
+    ok(ferry_device_destroy(device));
+    ferry_adapter_close(handle);
+    return busy;
+}
+
+static void a_reset_in_the_middle_costs_no_image(void **state)
+{
+    (void)state;
+    const unsigned step = on_model() ? 1 : rounds(15, 4);
+    unsigned resets = 0, quiet = 0;
+    for (unsigned turns = on_model() ? 0 : 1; turns < 200 && quiet < 2; turns += step) {
+        bool busy = reset_among_images(turns);
+        resets += busy;
+        quiet = busy ? 0 : quiet + 1;
+    }
+    print_message("%u resets in the middle of paging\n", resets);
+    assert_true(resets > 3 && quiet == 2);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(R212_content_goes_in_and_out_by_address),
         cmocka_unit_test(it_is_asked_for),
         cmocka_unit_test(a_reset_in_the_middle_costs_no_content),
+        cmocka_unit_test(a_reset_in_the_middle_costs_no_image),
     };
-    const struct left_out left_out[] = {{"a_reset_in_the_middle_costs_no_content", DEVICE_CLOCK}};
+    const struct left_out left_out[] = {{"a_reset_in_the_middle_costs_no_content", DEVICE_CLOCK},
+                                        {"a_reset_in_the_middle_costs_no_image", DEVICE_CLOCK}};
 
     read_options(argc, argv);
     return RUN_WHERE_POSSIBLE(tests, left_out);
