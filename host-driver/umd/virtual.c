@@ -134,7 +134,8 @@ int ferry_va_update(struct ferry_queue *handle, struct ferry_va_batch *batch)
         D3DKMT_HANDLE context = queue->context;
 
         umd_park(&call);
-        error = ferry_vidmm_update_virtual(call.adapter->vidmm, context, operations, batch->count, &updated);
+        error = (batch->do_not_wait ? ferry_vidmm_update_virtual_at_once : ferry_vidmm_update_virtual)(
+            call.adapter->vidmm, context, operations, batch->count, &updated);
         umd_return(&call);
     }
     free(operations);

@@ -48,14 +48,15 @@ static uint64_t mapped_now(const struct run *run, uint64_t address, uint64_t byt
 
 // One that fails leaves every mapping as it was.
 static int update(struct run *run, uint64_t address, uint64_t bytes, const struct ferry_vidmm_update *operations,
-                  uint32_t count)
+                  uint32_t count, bool at_once)
 {
     struct ferry_vidmm_updated updated = {0};
     bool armed = inject.armed;
     inject.armed = false;
     uint64_t then = mapped_now(run, address, bytes);
     inject.armed = armed;
-    int result = ferry_vidmm_update_virtual(run->manager, run->context[0], operations, count, &updated);
+    int result = (at_once ? ferry_vidmm_update_virtual_at_once
+                          : ferry_vidmm_update_virtual)(run->manager, run->context[0], operations, count, &updated);
     armed = inject.armed;
     inject.armed = false;
     if (result == FERRY_ERROR_CRITICAL)
@@ -69,7 +70,7 @@ static int update(struct run *run, uint64_t address, uint64_t bytes, const struc
 
 #define UPDATE(...)                                                                                                    \
     update(run, reserved.address, reserved.bytes, (const struct ferry_vidmm_update[]){__VA_ARGS__},                    \
-           sizeof((const struct ferry_vidmm_update[]){__VA_ARGS__}) / sizeof(struct ferry_vidmm_update))
+           sizeof((const struct ferry_vidmm_update[]){__VA_ARGS__}) / sizeof(struct ferry_vidmm_update), false)
 
 // Among jobs that are not over: of what is in memory, in the aperture and out; with tables that come and go.
 void manager_updates(struct run *run)
@@ -180,13 +181,16 @@ void manager_zeros(struct run *run)
                                         .bytes = PAGES(1024),
                                         .reservation = FERRY_VIDMM_ZERO},
                                more = zeros;
-    const struct ferry_vidmm_virtual reserved = zeros; // As update() knows them.
+    const struct ferry_vidmm_virtual reserved = zeros; // As UPDATE() knows them.
+    struct ferry_vidmm_update change;
     CALL(manager_resident(run, 0, LIST(PLAIN, KEPT), &value));
     CALL(reserve_zeros(run, &zeros));
     CALL(map(run, PLAIN, zeros.address + PAGES(600), 0, 3, &at));
     CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));
     CALL(UPDATE(mapping(run, KEPT, zeros.address, 0, 2)));
     CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));
+    change = mapping(run, KEPT, zeros.address + PAGES(3), 0, 1);
+    CALL(update(run, zeros.address, zeros.bytes, &change, 1, true));
     CALL(UPDATE(unmapping(zeros.address, 602)));
     // A hole, and zeros in its middle.
     struct ferry_vidmm_virtual some = {.size = sizeof(some), .address = zeros.address + PAGES(20), .bytes = PAGES(800)};

@@ -86,6 +86,44 @@ static void a_job_before_finds_the_old_mapping_and_one_behind_the_new(void **sta
     ferry_adapter_close(m.adapter);
 }
 
+// The queue is busy; what a batch that is not to wait maps is there for another queue's job all the same.
+static void what_is_not_to_wait_is_there_for_another_queue(void **state)
+{
+    (void)state;
+    struct machine m = begin(8 * MIB);
+    struct ferry_allocation *all[3] = {make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE),
+                                       make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE),
+                                       make(m.device, 256 * KIB, FERRY_FLAG_CPU_VISIBLE)};
+    struct ferry_va own = {.size = sizeof own, .most = UINT64_C(1) << 46, .bytes = 64 * KIB};
+    struct ferry_queue *other;
+    uint64_t x = reserve(&m, 64 * KIB), fence;
+    void *bytes;
+
+    write_content(all[0], 64 * KIB, 1);
+    write_content(all[1], 64 * KIB, 2);
+    must_be_resident(m.device, all, 3);
+    ok(ferry_queue_create(m.device, &other));
+    ok(ferry_va_map(m.device, all[1], 0, false, &own));
+    be_busy(&m, all[2]);
+    uint64_t busy = submit(m.queue);
+    struct ferry_va_operation operation = map(x, 64 * KIB, all[0], 0);
+    struct ferry_va_batch batch = {.size = sizeof batch,
+                                   .operation_size = sizeof operation,
+                                   .operations = &operation,
+                                   .count = 1,
+                                   .do_not_wait = true};
+    ok(ferry_va_update(m.queue, &batch));
+    ok(ferry_queue_copy_va(other, own.address, x + 5, 4000));
+    ok(ferry_queue_submit(other, &fence));
+    ok(ferry_queue_wait(other, fence));
+    ok(ferry_queue_wait(m.queue, busy));
+    ok(ferry_lock(all[1], FERRY_LOCK_READ_ONLY, &bytes));
+    for (uint32_t i = 0; i < 4000; i++)
+        assert_int_equal(((uint8_t *)bytes)[i], content(1, i + 5));
+    ok(ferry_unlock(all[1]));
+    ferry_adapter_close(m.adapter);
+}
+
 // Everything that there is, as ferry_va_find() tells it.
 static uint64_t print_of(struct machine *m)
 {
@@ -353,6 +391,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_before_finds_the_old_mapping_and_one_behind_the_new),
+        cmocka_unit_test(what_is_not_to_wait_is_there_for_another_queue),
         cmocka_unit_test(bad_batches_get_a_name_and_change_nothing),
         cmocka_unit_test(random_updates_among_jobs_agree_with_a_plain_list),
         cmocka_unit_test(without_page_tables_there_is_nothing_to_update),

@@ -99,6 +99,7 @@ struct ferry_va_batch {
     uint32_t count;
     uint32_t failed;      // out, with an error: the operation that is to blame; `count` when it is none of them.
     uint64_t table_bytes; // out: with NO_VIDEO_MEMORY the bytes of page tables that are missing.
+    bool do_not_wait;     // in: not for the queue's jobs before it either.
 };
 /// Change what reserved addresses lead to, mapped or not, among the jobs of a queue: jobs submitted to it before find
 /// everything as it was, jobs submitted later find all of it changed. Jobs of other queues, and what they bring in and
@@ -107,7 +108,10 @@ struct ferry_va_batch {
 /// after is mapped all the time. All of the addresses are in one reservation of ferry_va_reserve(); those of a COPY's
 /// source too, in that one or another. A packet names what is mapped when it is recorded, so record after the update
 /// what is to use it. For tiles of a large image (docs/manual/page-tables.md). Waits only when 128 updates of the queue
-/// are not over, and, where an update of another queue maps something alike, until that one is. On an error nothing has
+/// are not over, and, where an update of another queue maps something alike, until that one is. With
+/// `do_not_wait` it stands behind no job: what it maps is there for jobs of every queue that are submitted later and
+/// name it, also while jobs before it run; what it takes away goes as soon as the jobs that name that are over. And
+/// where it would wait it is BUSY. On an error nothing has
 /// changed. Errors: ARGUMENT (no such kind; not whole pages or none; beyond 48 bits; not all in one reservation;
 /// repeat_bytes does not divide bytes), HANDLE, FOREIGN, RANGE (not all in the allocation), BUSY (an allocation of
 /// several instances), NO_VIDEO_MEMORY (of page tables; what the batch unmaps gives none back yet), NO_HOST_MEMORY,

@@ -124,14 +124,14 @@ int ferry_vm_map_over(struct ferry_vidmm *manager, struct ferry_vm_allocation *a
     return result;
 }
 
-// FERRY_PENDING: not before that job of that node is over, and nothing has changed.
+// FERRY_PENDING: not before that job of that node is over, and nothing has changed. at_once: behind no job.
 static int update_addresses(struct ferry_vidmm *manager, struct ferry_vm_context *context,
-                            const struct ferry_vidmm_update *operations, uint32_t count,
+                            const struct ferry_vidmm_update *operations, uint32_t count, bool at_once,
                             struct ferry_vidmm_updated *out, unsigned *node, uint64_t *number)
 {
     const struct ferry_vm_device *device = context->device;
     struct ferry_vm_update update = {
-        .space = device->process->space, .after_node = context->node, .after = context->last_fence};
+        .space = device->process->space, .after_node = context->node, .after = at_once ? 0 : context->last_fence};
     if (device->state != D3DKMT_DEVICEEXECUTION_ACTIVE)
         return FERRY_ERROR_DEVICE_LOST;
     if (!update.space)
@@ -154,9 +154,8 @@ static int update_addresses(struct ferry_vidmm *manager, struct ferry_vm_context
     return result;
 }
 
-int ferry_vidmm_update_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE handle,
-                               const struct ferry_vidmm_update *operations, uint32_t count,
-                               struct ferry_vidmm_updated *out)
+static int update(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, const struct ferry_vidmm_update *operations,
+                  uint32_t count, bool at_once, struct ferry_vidmm_updated *out)
 {
     if (!manager || (count > 0 && !operations) || !out)
         return FERRY_ERROR_ARGUMENT;
@@ -171,10 +170,26 @@ int ferry_vidmm_update_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE handle
         }
         unsigned node = manager->sched.paging_node;
         uint64_t number = ferry_vm_updates_full(&manager->sched, context);
-        result =
-            number == 0 ? update_addresses(manager, context, operations, count, out, &node, &number) : FERRY_PENDING;
-        if (result == FERRY_PENDING && (result = ferry_vm_block(manager, node, number, &patience)) == FERRY_OK)
+        result = number == 0 ? update_addresses(manager, context, operations, count, at_once, out, &node, &number)
+                             : FERRY_PENDING;
+        if (result == FERRY_PENDING && at_once)
+            result = FERRY_ERROR_BUSY;
+        else if (result == FERRY_PENDING && (result = ferry_vm_block(manager, node, number, &patience)) == FERRY_OK)
             result = FERRY_PENDING;
     }
     return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_update_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
+                               const struct ferry_vidmm_update *operations, uint32_t count,
+                               struct ferry_vidmm_updated *out)
+{
+    return update(manager, context, operations, count, false, out);
+}
+
+int ferry_vidmm_update_virtual_at_once(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
+                                       const struct ferry_vidmm_update *operations, uint32_t count,
+                                       struct ferry_vidmm_updated *out)
+{
+    return update(manager, context, operations, count, true, out);
 }

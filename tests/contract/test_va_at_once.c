@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Updates of addresses that stand behind no job (wddm-facts 4.6, Update with DoNotWait), in driver model 2 of both
+// miniports.
+#include "updates.h"
+
+static int at_once(struct world *world, D3DKMT_HANDLE context, const struct ferry_vidmm_update *operations,
+                   uint32_t count)
+{
+    struct ferry_vidmm_updated updated;
+    return ferry_vidmm_update_virtual_at_once(world->manager, context, operations, count, &updated);
+}
+
+// A job is held back; what is mapped behind it in the same queue is there for another queue's job, and what goes is
+// there for as long as a job names it.
+static void it_does_not_wait_for_the_jobs_before_it(void **state)
+{
+    (void)state;
+    struct world *world = begin(64, 0);
+    D3DKMT_HANDLE slow = context_on(world, 1), quick = context_on(world, 2), old = content(world, 4, 1),
+                  new = content(world, 4, 2), result = content(world, 4, 3), other = content(world, 4, 4);
+    uint64_t x = reserve(world, BASE + 0x400000, 16), at_result = map(world, result, BASE + 0x100000, 4),
+             at_other = map(world, other, BASE + 0x200000, 4);
+    struct ferry_vidmm_update change[] = {mapping(x, 4, old, 0), mapping(x + PAGES(8), 4, new, 0)};
+    update(world, slow, change, 1);
+    world->knobs->delay = 1;
+    world->knobs->hold_node = 1;
+    uint64_t fence = copy(world, slow, (const D3DKMT_HANDLE[2]){result, old}, at_result, x + PAGES(1), 64);
+    assert_int_equal(at_once(world, slow, &change[1], 1), FERRY_OK);
+    uint64_t quickly = copy(world, quick, (const D3DKMT_HANDLE[2]){other, new}, at_other, x + PAGES(10), 64);
+    assert_int_equal(ferry_vidmm_wait(world->manager, quick, quickly), FERRY_OK);
+    assert_int_equal(word_of(world, other, 0), world_word(2, PAGES(2) / 4));
+    assert_false(is_over(world, slow, fence));
+    // The job before it names what goes, and finds it; the one behind finds the other.
+    change[0] = mapping(x, 2, new, 2);
+    assert_int_equal(at_once(world, slow, change, 1), FERRY_OK);
+    fence = copy(world, slow, (const D3DKMT_HANDLE[2]){result, new}, at_result + 128, x + PAGES(1), 64);
+    world->knobs->hold_node = 0;
+    assert_int_equal(ferry_vidmm_wait(world->manager, slow, fence), FERRY_OK);
+    assert_int_equal(word_of(world, result, 0), world_word(1, PAGES(1) / 4));
+    assert_int_equal(word_of(world, result, 128), world_word(2, PAGES(3) / 4));
+    world_close(world);
+}
+
+// Where the other one keeps its caller it has a name for that, and nothing has changed.
+static void where_it_would_wait_it_is_busy(void **state)
+{
+    (void)state;
+    struct world *world = begin(64, 0);
+    D3DKMT_HANDLE slow = context_on(world, 1), quick = context_on(world, 2), one = content(world, 8, 1);
+    uint64_t x = reserve(world, BASE + 0x400000, 16), own = map(world, one, BASE + 0x100000, 8);
+    struct ferry_vidmm_mapping found;
+    world->knobs->delay = 1;
+    world->knobs->hold_node = 1;
+    uint64_t fence = copy(world, slow, (const D3DKMT_HANDLE[2]){one, one}, own, own + PAGES(1), 64);
+    struct ferry_vidmm_update change = mapping(x + PAGES(8), 2, one, 3);
+    update(world, slow, &change, 1);
+    // Alike, behind a job of another queue.
+    assert_int_equal(at_once(world, quick, &change, 1), FERRY_ERROR_BUSY);
+    for (unsigned i = 1; i < 128; i++) {
+        change = mapping(x + PAGES(i % 8), 1, one, i % 7);
+        update(world, slow, &change, 1);
+    }
+    change = mapping(x + PAGES(12), 1, one, 5);
+    assert_int_equal(at_once(world, slow, &change, 1), FERRY_ERROR_BUSY);
+    assert_int_equal(ferry_vidmm_find_virtual(world->manager, world->device, x + PAGES(12), &found), FERRY_OK);
+    assert_int_equal(found.allocation, 0);
+    assert_false(is_over(world, slow, fence));
+    world->knobs->hold_node = 0;
+    assert_int_equal(ferry_vidmm_wait(world->manager, slow, fence), FERRY_OK);
+    fence = copy(world, slow, (const D3DKMT_HANDLE[2]){one, one}, own, own + PAGES(1), 64);
+    assert_int_equal(ferry_vidmm_wait(world->manager, slow, fence), FERRY_OK);
+    assert_int_equal(at_once(world, slow, &change, 1), FERRY_OK);
+    fence = copy(world, slow, (const D3DKMT_HANDLE[2]){one, one}, own, x + PAGES(12), 64);
+    assert_int_equal(ferry_vidmm_wait(world->manager, slow, fence), FERRY_OK);
+    assert_int_equal(word_of(world, one, 0), world_word(1, PAGES(5) / 4));
+    world_close(world);
+}
+
+static void bad_ones_have_the_names_of_any_update(void **state)
+{
+    (void)state;
+    struct world *world = begin(64, 0);
+    D3DKMT_HANDLE one = content(world, 8, 1);
+    uint64_t x = reserve(world, BASE + 0x400000, 16);
+    struct ferry_vidmm_update change = mapping(x + PAGES(12), 8, one, 0);
+    assert_int_equal(at_once(world, world->context, &change, 1), FERRY_ERROR_ARGUMENT);
+    change = mapping(x, 4, one, 6);
+    assert_int_equal(at_once(world, world->context, &change, 1), FERRY_ERROR_RANGE);
+    assert_int_equal(at_once(world, one, &change, 1), FERRY_ERROR_HANDLE);
+    world_close(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_does_not_wait_for_the_jobs_before_it),
+        cmocka_unit_test(where_it_would_wait_it_is_busy),
+        cmocka_unit_test(bad_ones_have_the_names_of_any_update),
+    };
+    return WORLD_RUN(tests);
+}
