@@ -77,6 +77,21 @@ uint64_t chaos_addresses(unsigned queue)
     return (UINT64_C(1) << 42) + ((uint64_t)queue << 32);
 }
 
+// Every other one is zeros, as far as there are page tables for it.
+static void reserve(const struct program *program, unsigned queue)
+{
+    struct ferry_vidmm_virtual range = {.size = sizeof(range),
+                                        .address = chaos_addresses(queue),
+                                        .bytes = PAGES(REACHED),
+                                        .reservation = queue % 2 ? FERRY_VIDMM_NO_ACCESS : FERRY_VIDMM_ZERO};
+    if (!addresses_wanted())
+        return;
+    int result = ferry_vidmm_reserve_virtual(chaos.world->manager, program->device, &range);
+    range.reservation = FERRY_VIDMM_NO_ACCESS;
+    if (result == FERRY_ERROR_NO_VIDEO_MEMORY)
+        (void)ferry_vidmm_reserve_virtual(chaos.world->manager, program->device, &range);
+}
+
 void chaos_open_device(unsigned number)
 {
     struct program *program = &chaos.devices[number];
@@ -90,19 +105,14 @@ void chaos_open_device(unsigned number)
     OKAY(ferry_vidmm_create_paging_queue(manager, program->device, 0, &program->queue));
     OKAY(ferry_vidmm_create_context(manager, program->device, FERRY_VIDMM_ANY_NODE, &program->context, NULL));
     // Those of a program that has another device are still reserved.
-    struct ferry_vidmm_virtual range = {
-        .size = sizeof(range), .address = chaos_addresses(number), .bytes = PAGES(REACHED)};
-    if (addresses_wanted())
-        (void)ferry_vidmm_reserve_virtual(manager, program->device, &range);
+    reserve(program, number);
     memset(chaos.called[number], 0, sizeof(chaos.called[number]));
     memset(chaos.reached[number + DEVICES], 0, sizeof(chaos.reached[number]));
     chaos.other[number] = 0;
     if (!chaos.more)
         return;
     OKAY(ferry_vidmm_create_context(manager, program->device, 1 + chaos_draw(2), &chaos.other[number], NULL));
-    range.address = chaos_addresses(number + DEVICES);
-    if (addresses_wanted())
-        (void)ferry_vidmm_reserve_virtual(manager, program->device, &range);
+    reserve(program, number + DEVICES);
 }
 
 void chaos_forget(struct shadow *s)

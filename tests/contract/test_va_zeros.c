@@ -211,6 +211,23 @@ static void what_an_update_takes_away_among_zeros_goes_early_too(void **state)
     world_close(world);
 }
 
+// Where content moves by addresses of the paging process, zeros that come before any content leave those their tables.
+static void zeros_before_any_content_leave_it_its_tables(void **state)
+{
+    (void)state;
+    struct world_options options = updates_options(64, 0);
+    options.machine.by_address = true;
+    options.manager.table_bytes = PAGES(8); // Too few for a program that is yet to come to be left any.
+    struct world *world = world_open(&options);
+    struct ferry_vidmm_virtual range;
+    uint64_t x = BASE + (UINT64_C(1) << 40) + PAGES(16);
+    while (try_reserve(world, x, UINT64_C(1) << 28, &range) == FERRY_OK)
+        x += UINT64_C(1) << 42;
+    D3DKMT_HANDLE one = content(world, 4, 1);
+    assert_int_equal(word_of(world, one, 0), world_word(1, 0));
+    world_close(world);
+}
+
 static void only_as_a_whole_they_are_freed(void **state)
 {
     (void)state;
@@ -430,6 +447,7 @@ int main(void)
         cmocka_unit_test(two_beside_each_other_are_freed_one_by_one),
         cmocka_unit_test(the_first_of_all_leaves_others_their_tables),
         cmocka_unit_test(what_an_update_takes_away_among_zeros_goes_early_too),
+        cmocka_unit_test(zeros_before_any_content_leave_it_its_tables),
         cmocka_unit_test(only_as_a_whole_they_are_freed),
         cmocka_unit_test(kinds_of_reservations_have_names),
         cmocka_unit_test(who_was_before_the_end_still_finds_zeros),

@@ -44,9 +44,11 @@ int ferry_vidmm_reserve_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE devic
     if (result == FERRY_OK) {
         struct ferry_vm_virtual *space = space_of(manager, device, &result);
         if (space && range->reservation == FERRY_VIDMM_ZERO)
+            result = ferry_vm_window_begin(&manager->memory, NULL);
+        if (space && result == FERRY_OK && range->reservation == FERRY_VIDMM_ZERO)
             result = ferry_vm_virtual_reserve_zeros(&manager->memory, space, &where, range->bytes / PAGE_SIZE, &first,
                                                     &range->table_bytes);
-        else if (space)
+        else if (space && result == FERRY_OK)
             result = ferry_vm_address_reserve(&space->addresses, &where, range->bytes / PAGE_SIZE, &first);
         if (result == FERRY_OK)
             range->address = first * PAGE_SIZE;

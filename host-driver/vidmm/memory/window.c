@@ -50,10 +50,11 @@ static uint64_t window_pages(struct ferry_vm_memory *memory)
 }
 
 // R211: its tables are there as long as the manager is. Where content goes by them they come with the first allocation
-// of all, also with one that stays in an aperture: before programs can map anything, and take all tables there are.
+// of all, also with one that stays in an aperture, or with the first zeros (allocation NULL): before programs can map
+// anything, and take all tables there are.
 int ferry_vm_window_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
-    if (memory->window || !(allocation->notice || memory->by_address))
+    if (memory->window || !((allocation && allocation->notice) || memory->by_address))
         return FERRY_OK;
     uint64_t pages = window_pages(memory), missing;
     const struct ferry_vm_where where = {.base = WINDOW_FIRST, .alignment = 1};
