@@ -292,7 +292,7 @@ static void each_refused_in_turn(uint32_t programs)
     assert_int_equal(outcome.result, FERRY_LAB_OK);
     assert_true(ferry_lab_advise(&bench, bytes, &outcome, &whole));
     assert_true(whole.found && whole.enough > bytes && whole.less_fits);
-    for (; !done; n += 1 + n / 200) {
+    for (; !done; n += 1 + n / 60) {
         refused = n;
         bool good = ferry_lab_advise(&bench, bytes, &outcome, &advice);
         done = refused != 0;
