@@ -18,7 +18,7 @@
 
 #define ANSWER_SECONDS  10.0 // For a hello; whoever listens and says nothing is no device. A slow line gets more.
 #define END_SECONDS     2.0  // Without a sign of life, for what is still to be sent at the end. A slow line gets more.
-#define DEAD_SECONDS    20.0 // Without one, while one is due. A slow line gets more.
+#define DEAD_SECONDS    20.0 // Without one, while one is due; or with none but such. A slow line gets more.
 #define CYCLES_A_SECOND 1e5  // Of silence, where the device has no clock that could be read.
 #define SLICE           10   // Milliseconds between two looks at the time.
 // Between two bursts of bytes: an adapter's driver keeps them back for up to 16 ms, a simulated device longer.
@@ -40,8 +40,12 @@ struct framed {
     uint64_t cycles, before;           // The device's, and what they were when the session began.
     bool ran;
     double seconds;
+    double looked;        // When last, and how long in all: times below are of that clock, which stands while this
+    double listened;      // program does something else.
     double windows;       // Seconds that the line takes for what may be under way, there and back.
     double ticked, heard; // When the frames were last told the time, and were last not silent.
+    double progressed;    // When a packet last got on, or none was waited for,
+    uint64_t progress;    // and how many had.
     double silence;       // Seconds of it so far,
     double silent_from;   // and from when on more is counted, if no byte comes.
     double probed;        // When bytes came or were asked for.
@@ -143,7 +147,7 @@ static void fill_frames(struct framed *framed)
 /// Tell the frames how much time has passed.
 static void tick(struct framed *framed)
 {
-    const double time = now();
+    const double time = framed->listened;
     const uint32_t ticks = (uint32_t)((time - framed->ticked) * 1000);
     ferry_frames_tick(&framed->frames, ticks);
     framed->ticked += ticks / 1000.0;
@@ -154,12 +158,22 @@ static void tick(struct framed *framed)
     }
 }
 
+/// Time passes from look to look. Who did not look for long heard nothing meanwhile, and what came lies there still: it
+/// did other things, was stopped, or the machine is busy.
+static void look_at_the_time(struct framed *framed)
+{
+    const double time = now(), most = 2 * SLICE / 1000.0;
+    framed->listened += time - framed->looked < most ? time - framed->looked : most;
+    framed->looked = time;
+}
+
 /// Send what can be sent and take what has come; wait for one of them, so many milliseconds at most, -1 = ever.
 static void exchange(struct framed *framed, int milliseconds)
 {
     fill_frames(framed);
     const bool writes = framed->byte_taken != framed->byte_count;
     const unsigned ready = framed->channel.operations->wait(framed->channel.context, writes, milliseconds);
+    look_at_the_time(framed);
     if ((ready & FERRY_CHANNEL_GONE) != 0) {
         lose_channel(framed);
         return;
@@ -259,6 +273,17 @@ static double slowness(const struct framed *framed)
     return frames->resend_ticks == 0 ? 1 : (double)frames->patience / frames->resend_ticks;
 }
 
+/// It has power, and says so, but takes no packets and sends none: no time-out of silence would ever come.
+static void look_for_progress(struct framed *framed, double time, bool waits)
+{
+    if (moved(framed) != framed->progress || !waits) {
+        framed->progress = moved(framed);
+        framed->progressed = time;
+    } else if (time - framed->progressed > DEAD_SECONDS + 2 * framed->windows) {
+        lose(framed, "it takes nothing any more, and says nothing that is a packet; does it hang, or is it another?");
+    }
+}
+
 /// Until a packet comes, or so many cycles of silence have passed, which take longer where everything does. While
 /// something of ours is on its way it is not the device that keeps us waiting, and a packet that comes slowly is no
 /// silence: its bytes count, and so does a short time behind them, as an adapter's driver hands bytes over in bursts. A
@@ -267,17 +292,18 @@ static void wait_in_silence(struct framed *framed, uint64_t cycles)
 {
     const double end = framed->silence + (double)cycles / CYCLES_A_SECOND;
     uint64_t seen = framed->frames.counts.bytes_in;
-    double since = now();
+    double since = framed->listened;
     while (framed->in.taken == framed->in.count && framed->silence < end && !framed->lost) {
         const double slow = slowness(framed), left = (end - framed->silence) * slow * 1000;
         exchange(framed, left < SLICE ? (int)left + 1 : SLICE);
-        const double time = now();
+        const double time = framed->listened;
         const bool ours = framed->out.taken != framed->out.count || ferry_frames_queued(&framed->frames) != 0;
         if (ours || framed->frames.counts.bytes_in != seen) {
             framed->silent_from = time + PAUSE_SECONDS * slow;
         }
         const double from = since > framed->silent_from ? since : framed->silent_from;
         framed->silence += time > from ? (time - from) / slow : 0;
+        look_for_progress(framed, time, time <= framed->silent_from);
         probe(framed, time);
         seen = framed->frames.counts.bytes_in;
         since = time;
@@ -356,11 +382,11 @@ static void framed_close(void *context)
     // The last writes stop the device: they are to arrive, and to be sent again if they were lost.
     const double patience = END_SECONDS + framed->windows;
     uint64_t seen = moved(framed);
-    double end = now() + patience;
-    while (!framed->lost && ferry_frames_open(&framed->frames) && now() < end &&
+    double end = framed->listened + patience;
+    while (!framed->lost && ferry_frames_open(&framed->frames) && framed->listened < end &&
            (framed->out.taken != framed->out.count || ferry_frames_queued(&framed->frames) != 0)) {
         exchange(framed, SLICE);
-        end = moved(framed) == seen ? end : now() + patience;
+        end = moved(framed) == seen ? end : framed->listened + patience;
         seen = moved(framed);
     }
     framed->channel.operations->close(framed->channel.context);
@@ -411,15 +437,14 @@ static int begin(struct framed *framed)
     const double window = 2.0 * FERRY_FRAMES_WINDOW * FERRY_FRAME_BYTES;
     const uint32_t rate = framed->channel.bytes_per_second;
     framed->windows = rate == 0 ? 0 : window / rate;
-    const double end = now() + ANSWER_SECONDS + framed->windows;
+    const double end = framed->listened + ANSWER_SECONDS + framed->windows;
     ferry_frames_start(&framed->frames, rate == 0 ? 0 : (uint32_t)(framed->windows * 1000) + 100);
-    framed->ticked = framed->heard = now();
     ferry_frames_ask(&framed->frames, &question);
     while (!ferry_frames_hello(&framed->frames, &answer)) {
         if (framed->lost) {
             return FERRY_ERROR_DEVICE_LOST;
         }
-        if (now() >= end) {
+        if (framed->listened >= end) {
             ferry_problem_set("%s at %s answers as a device of this driver's does: %s",
                               framed->frames.counts.bytes_in == 0 ? "nothing" : "nothing of what is said",
                               framed->where, framed->channel.silent);

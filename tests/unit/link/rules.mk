@@ -26,7 +26,8 @@ $(FRAMES_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c $(call sanitized,
 
 TEST_PROGRAMS += $(FRAMES_PROGRAMS)
 
-$(BUILD)/tests/framed: tests/unit/link/test_framed.c $(ROOT_COMPLEX) \
+FRAMED_PROGRAMS := $(BUILD)/tests/framed $(BUILD)/tests/framed_time
+$(FRAMED_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c $(ROOT_COMPLEX) \
     $(call sanitized,$(addprefix host-driver/link/,framed.c fd_channel.c frames.c frame_code.c packet_queue.c problem.c)) \
     $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
@@ -39,7 +40,7 @@ $(BUILD)/tests/framed_transport: tests/unit/link/test_framed_transport.c \
 	@mkdir -p $(@D)
 	$(LINK_TEST) -Wl,--wrap=ferry_root_complex_open -lpthread
 
-TEST_PROGRAMS += $(BUILD)/tests/framed $(BUILD)/tests/framed_transport
+TEST_PROGRAMS += $(FRAMED_PROGRAMS) $(BUILD)/tests/framed_transport
 
 $(BUILD)/tests/channels: tests/unit/link/test_channels.c \
     $(call sanitized,host-driver/link/packet_queue.c host-driver/link/fd_channel.c) $(HOST_HEADERS)
