@@ -14,14 +14,15 @@
 
 #define DEFAULT_BAUD 3000000u
 #define BITS_A_BYTE  10u // With a start and a stop bit.
+#define MOST_PATH    192 // Names of udev's in /dev/serial/by-id have a hundred characters and more.
 
 /// false = no address, or a rate that no port has. A port without a folder is one of /dev.
-static bool read_address(const char *address, char path[96], uint32_t *baud)
+static bool read_address(const char *address, char path[MOST_PATH], uint32_t *baud)
 {
     const char *at = strrchr(address, '@');
     const size_t length = at == NULL ? strlen(address) : (size_t)(at - address);
     const int written =
-        snprintf(path, 96, "%s%.*s", memchr(address, '/', length) != NULL ? "" : "/dev/", (int)length, address);
+        snprintf(path, MOST_PATH, "%s%.*s", memchr(address, '/', length) != NULL ? "" : "/dev/", (int)length, address);
     *baud = DEFAULT_BAUD;
     if (at != NULL) {
         char *end;
@@ -32,12 +33,12 @@ static bool read_address(const char *address, char path[96], uint32_t *baud)
         }
         *baud = (uint32_t)rate;
     }
-    return length != 0 && written < 96;
+    return length != 0 && written < MOST_PATH;
 }
 
 static int open_uart(const struct ferry_link_config *config, struct ferry_link **link)
 {
-    char path[96], medium[64], silent[160];
+    char path[MOST_PATH], medium[64], silent[160];
     uint32_t baud;
     if (!read_address(config->address, path, &baud)) {
         ferry_problem_set("'%s' is no PORT and no PORT@BAUD with %u to %u baud", config->address,

@@ -8,6 +8,7 @@
 #include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -103,6 +104,9 @@ static int internet_socket(const char *address, bool listens)
     size_t length = colon != NULL ? (size_t)(colon - address) : 0;
     if (length >= sizeof(host) || port[0] == 0 || port[strspn(port, "0123456789")] != 0) {
         return fail(-1, what, address, "it is no unix:PATH and no HOST:PORT");
+    }
+    if (strtoul(port, NULL, 10) > UINT16_MAX) { // getaddrinfo() takes its low bits.
+        return fail(-1, what, address, "no port is above 65535");
     }
     if (length > 2 && address[0] == '[' && address[length - 1] == ']') { // [::1]:5555
         address++;

@@ -77,6 +77,8 @@ NOBODY = [sys.executable, "-c", "import os, sys; f = os.open(sys.argv[1], os.O_R
 def refusals():
     expect("no_such_port", 2, ["BACKEND", "there is no /dev/ttyUSB99", "/dev/serial/by-id"], "/dev/ttyUSB99")
     expect("a_port_needs_no_folder", 2, ["BACKEND", "there is no /dev/ttyUSB99"], "ttyUSB99")
+    by_id = "/dev/serial/by-id/usb-Silicon_Labs_CP2102N_USB_to_UART_Bridge_Controller_8a3f6c5d1c3bea11a5c8c5a1c7d0a6b4-if00-port0"
+    expect("a_name_as_udev_gives_it", 2, ["BACKEND", f"there is no {by_id}"], by_id)
     expect("no_serial_port", 2, ["BACKEND", "/dev/null is no serial port"], "/dev/null")
     refused("no_port_at_all", run("info", "--backend", "uart"), 2, ["BACKEND", "wants an address"])
     for what, address in (("no_rate", "/dev/null@"), ("a_rate_that_is_none", "/dev/null@fast"), ("a_rate_too_high", "/dev/null@12000001"),

@@ -84,6 +84,7 @@ def command_line():
                                    "`ferry list`"], "info", "--backend", "moon")
     expect("no_address_at_all", 2, ["BACKEND", "wants an address", "`ferry list`"], "info", "--backend", "socket")
     expect("an_address_that_is_none", 2, ["BACKEND", "no unix:PATH and no HOST:PORT"], "info", "--backend", "socket:moon")
+    expect("a_port_that_no_address_has", 2, ["BACKEND", "no port is above 65535"], "info", "--backend", "socket:localhost:70001")
     expect("an_address_for_sim", 2, ["BACKEND", "takes no address"], "info", "--backend", "sim:x")
     expect("a_path_too_long", 2, ["BACKEND", "too long"], "info", "--backend", "socket:unix:/" + "x" * 200)
 
