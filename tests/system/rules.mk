@@ -3,8 +3,8 @@
 
 SYSTEM_TESTS := calls call_backs poll poll_ends residency failures programs random_calls rectangles rectangle_sides tiles tiled_images \
     copy_rectangle va_rectangles copy_tiles tile_addresses \
-    views linear_views runs iommu models virtual virtual_aperture virtual_instances virtual_paging tables va_update va_pages va_zeros walks \
-    agreement
+    views linear_views runs iommu models virtual virtual_aperture virtual_instances virtual_paging tables va_update va_pages va_zeros \
+    walks agreement
 # On the model the agreement run compares the model with itself: it shows that the comparison is fair.
 SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_sim)
 # In driver model 2 jobs name allocations by GPU virtual addresses; those of `virtual...`, `tables`, `va_...` and `walks` have it always.
