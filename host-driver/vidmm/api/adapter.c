@@ -4,6 +4,7 @@
 
 #include "vidmm/api/call.h"
 #include "vidmm/api/devices.h"
+#include "vidmm/memory/addresses.h"
 
 #define MOST_TABLE_BYTES (UINT64_C(1) << 40)
 

@@ -4,6 +4,7 @@
 #define FERRY_VIDMM_API_CALL_H
 
 #include "vidmm/api/manager.h"
+#include "vidmm/memory/addresses.h"
 
 int ferry_vm_enter(struct ferry_vidmm *manager); // locks; CRITICAL (and locked nevertheless) after a critical stop
 /// As enter(), for calls that end something: they do so after a critical stop too, and leave() tells of it. The device

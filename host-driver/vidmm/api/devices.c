@@ -5,6 +5,7 @@
 
 #include "vidmm/api/allocations.h"
 #include "vidmm/api/call.h"
+#include "vidmm/memory/addresses.h"
 
 static int create(struct ferry_vidmm *manager, struct ferry_vm_process *process, D3DKMT_HANDLE *handle)
 {

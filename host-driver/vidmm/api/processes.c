@@ -2,6 +2,7 @@
 // Programs: made, ended, weighed and asked about.
 #include "vidmm/api/call.h"
 #include "vidmm/api/devices.h"
+#include "vidmm/memory/addresses.h"
 
 int ferry_vidmm_create_process(struct ferry_vidmm *manager, const struct ferry_vidmm_process_options *options,
                                D3DKMT_HANDLE *process)

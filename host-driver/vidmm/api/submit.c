@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs: checked, their allocations brought into place, handed to the node.
 #include "vidmm/api/call.h"
+#include "vidmm/memory/addresses.h"
 
 static int check(struct ferry_vidmm *manager, struct ferry_vm_context *context,
                  const struct ferry_vidmm_submission *submission)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "vidmm/api/call.h"
+#include "vidmm/memory/addresses.h"
 
 #define SPACE_BYTES (UINT64_C(1) << 48)
 

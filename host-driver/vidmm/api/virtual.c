@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "vidmm/api/call.h"
+#include "vidmm/memory/addresses.h"
 
 #define RESERVE_UNIT (64u << 10)
 #define SPACE_BYTES  (UINT64_C(1) << 48)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vidmm/memory/memory.h"
+#include "vidmm/memory/addresses.h"
 
 struct ferry_vm_allocation *ferry_vm_allocation_find(struct ferry_vm_memory *memory,
                                                      const struct ferry_vm_device *device, D3DKMT_HANDLE handle,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The copy of an allocation that sits in a segment: how its content gets there, and how it leaves.
-#include "vidmm/memory/memory.h"
+#include "vidmm/memory/addresses.h"
 
 void ferry_vm_emit_place(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation, bool placed)
 {

@@ -4,7 +4,7 @@
 // miniport writes what makes the device forget them, that is executed, every paging operation that was queued by then
 // is waited for, and then the pages are unmapped. Nobody stands still for that: it is an entry of the pager's line. An
 // allocation that comes back before keeps its pages; later they are mapped again, at other bus addresses.
-#include "vidmm/memory/memory.h"
+#include "vidmm/memory/addresses.h"
 
 static const struct ferry_page_source *source_of(const struct ferry_vm_memory *memory)
 {

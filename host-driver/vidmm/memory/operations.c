@@ -2,7 +2,7 @@
 // One function a paging operation: what the argument struct says for an allocation of ours. Room in the pager's line is
 // reserved by the caller (ferry_vm_pieces), so none of them can fail.
 #include "vidmm/base/least.h"
-#include "vidmm/memory/memory.h"
+#include "vidmm/memory/addresses.h"
 #include "vidmm/space/plan.h"
 
 static LARGE_INTEGER address_of(const struct ferry_vm_segment *segment, uint64_t page)

@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "vidmm/memory/memory.h"
+#include "vidmm/memory/addresses.h"
 
 bool ferry_vm_parked(const struct ferry_vm_allocation *instance)
 {

@@ -5,7 +5,7 @@
 #ifndef FERRY_VIDMM_MEMORY_VIRTUAL_INTERNAL_H
 #define FERRY_VIDMM_MEMORY_VIRTUAL_INTERNAL_H
 
-#include "vidmm/memory/memory.h"
+#include "vidmm/memory/addresses.h"
 
 /// The address space that the allocation's program has; NULL: none.
 static inline struct ferry_vm_virtual *ferry_vm_virtual_of(const struct ferry_vm_allocation *allocation)

@@ -3,6 +3,7 @@
 // and when there is more or less to divide. Who then has more than his budget is told, and refused nothing that he has.
 #include <stdlib.h>
 
+#include "vidmm/memory/addresses.h"
 #include "vidmm/policy/policy.h"
 #include "vidmm/space/budget.h"
 

@@ -11,6 +11,7 @@
 // together, so what others list is no reason to wait. What is parked is among the first to leave when room is needed,
 // and leaving it ends. Demand is looked at every so often: instances that not one
 // discard of the last window would have missed go.
+#include "vidmm/memory/addresses.h"
 #include "vidmm/policy/policy.h"
 
 #define WINDOW 64 // discards between two looks at the length
