@@ -10,6 +10,7 @@ KMD_TESTS := $(addprefix $(BUILD)/tests/test_,adapter doorbells flip miniport no
 $(KMD_TESTS): $(BUILD)/tests/%: tests/unit/kmd/%.c $$(KMD_TEST_OBJECTS) $$(KMD_TEST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) -Itests/unit/kmd/no_firmware $< $(KMD_TEST_OBJECTS) -lcmocka -lpthread -o $@
+$(BUILD)/tests/test_virtual_tiles: tests/contract/tiles.h
 TEST_PROGRAMS += $(KMD_TESTS)
 
 # Page tables and monitored fences, by operations that no program of the public API has carried out, on the device's Verilog too.
