@@ -76,6 +76,32 @@ static void where_it_would_wait_it_is_busy(void **state)
     world_close(world);
 }
 
+// An update of the same queue has mapped the same, and stands behind a job: jobs of other queues do not find it so yet,
+// so it is not there at once.
+static void what_stands_behind_a_job_alike_is_not_there_at_once(void **state)
+{
+    (void)state;
+    struct world *world = begin(64, 0);
+    D3DKMT_HANDLE slow = context_on(world, 1), quick = context_on(world, 2), one = content(world, 8, 1),
+                  other = content(world, 4, 4);
+    uint64_t x = reserve(world, BASE + 0x400000, 16), own = map(world, one, BASE + 0x100000, 8),
+             at_other = map(world, other, BASE + 0x200000, 4);
+    world->knobs->delay = 1;
+    world->knobs->hold_node = 1;
+    uint64_t fence = copy(world, slow, (const D3DKMT_HANDLE[2]){one, one}, own, own + PAGES(1), 64);
+    struct ferry_vidmm_update change = mapping(x, 2, one, 3);
+    update(world, slow, &change, 1);
+    assert_int_equal(at_once(world, slow, &change, 1), FERRY_ERROR_BUSY);
+    assert_false(is_over(world, slow, fence));
+    world->knobs->hold_node = 0;
+    assert_int_equal(ferry_vidmm_wait(world->manager, slow, fence), FERRY_OK);
+    assert_int_equal(at_once(world, slow, &change, 1), FERRY_OK);
+    fence = copy(world, quick, (const D3DKMT_HANDLE[2]){other, one}, at_other, x + PAGES(1), 64);
+    assert_int_equal(ferry_vidmm_wait(world->manager, quick, fence), FERRY_OK);
+    assert_int_equal(word_of(world, other, 0), world_word(1, PAGES(4) / 4));
+    world_close(world);
+}
+
 static void bad_ones_have_the_names_of_any_update(void **state)
 {
     (void)state;
@@ -95,6 +121,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_does_not_wait_for_the_jobs_before_it),
         cmocka_unit_test(where_it_would_wait_it_is_busy),
+        cmocka_unit_test(what_stands_behind_a_job_alike_is_not_there_at_once),
         cmocka_unit_test(bad_ones_have_the_names_of_any_update),
     };
     return WORLD_RUN(tests);

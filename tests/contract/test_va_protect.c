@@ -140,6 +140,22 @@ static void many_edges_among_what_is_mapped(void **state)
     world_close(world);
 }
 
+// Where content moves by addresses of the paging process, zeros that come before any content leave those their tables.
+static void what_becomes_zeros_before_any_content_leaves_that_its_tables(void **state)
+{
+    (void)state;
+    struct world_options options = updates_options(64, 0);
+    options.machine.by_address = true;
+    options.manager.table_bytes = PAGES(8); // Too few for a program that is yet to come to be left any.
+    struct world *world = world_open(&options);
+    uint64_t x = reserve(world, BASE + (UINT64_C(1) << 40), UINT64_C(1) << 34);
+    for (uint64_t at = 5; protect(world, x + PAGES(at), 1, FERRY_VIDMM_ZERO) == FERRY_OK;)
+        at += UINT64_C(1) << 30;
+    D3DKMT_HANDLE one = content(world, 4, 1);
+    assert_int_equal(word_of(world, one, 0), world_word(1, 0));
+    world_close(world);
+}
+
 // ---- Random ----
 
 #define ALL   (2 * TABLE + 96)
@@ -270,6 +286,7 @@ int main(void)
         cmocka_unit_test(bad_changes_of_kind_have_names),
         cmocka_unit_test(what_is_zeros_again_has_no_tables_of_its_own),
         cmocka_unit_test(many_edges_among_what_is_mapped),
+        cmocka_unit_test(what_becomes_zeros_before_any_content_leaves_that_its_tables),
         cmocka_unit_test(random_kinds_agree_with_a_plain_list),
     };
     return WORLD_RUN(tests);

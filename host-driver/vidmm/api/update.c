@@ -87,7 +87,7 @@ static int carry_out(struct ferry_vidmm *manager, struct ferry_vm_context *conte
 static_assert(FERRY_VM_BATCH_NODES == FERRY_VM_MAX_NODES, "nodes that a batch knows");
 
 // What another queue's update maps alike is there for this one when that one's job is over: nothing is queued that jobs
-// behind this update could wait for.
+// behind this update could wait for. Without a context no queue is this one.
 static bool is_so_later(const struct ferry_vidmm *manager, const struct ferry_vm_context *context,
                         const struct ferry_vm_batch *batch, unsigned *node, uint64_t *number)
 {
@@ -147,7 +147,8 @@ static int update_addresses(struct ferry_vidmm *manager, struct ferry_vm_context
         out->failed = count;
         result = ferry_vm_batch_prepare(&update.batch, &out->table_bytes);
     }
-    if (result == FERRY_OK && is_so_later(manager, context, &update.batch, node, number))
+    // At once it is to be so for jobs of all queues, and not only for those behind the job.
+    if (result == FERRY_OK && is_so_later(manager, at_once ? NULL : context, &update.batch, node, number))
         result = FERRY_PENDING;
     if (result == FERRY_OK && update.batch.list.count > 0)
         result = carry_out(manager, context, &update);

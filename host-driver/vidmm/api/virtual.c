@@ -67,10 +67,12 @@ int ferry_vidmm_protect_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE devic
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
         struct ferry_vm_virtual *space = space_of(manager, device, &result);
-        if (space)
-            result =
-                ferry_vm_virtual_protect(&manager->memory, space, range->address / PAGE_SIZE, range->bytes / PAGE_SIZE,
-                                         range->reservation == FERRY_VIDMM_ZERO, &range->table_bytes);
+        bool zeros = range->reservation == FERRY_VIDMM_ZERO;
+        if (space && zeros)
+            result = ferry_vm_window_begin(&manager->memory, NULL);
+        if (space && result == FERRY_OK)
+            result = ferry_vm_virtual_protect(&manager->memory, space, range->address / PAGE_SIZE,
+                                              range->bytes / PAGE_SIZE, zeros, &range->table_bytes);
     }
     return ferry_vm_leave(manager, result);
 }
