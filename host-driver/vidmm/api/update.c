@@ -101,6 +101,16 @@ static bool is_so_later(const struct ferry_vidmm *manager, const struct ferry_vm
     return false;
 }
 
+// Some of what it unmaps is unmapped already, but perhaps behind a job that runs yet. Which addresses those are is not
+// kept.
+static bool goes_later(const struct ferry_vidmm *manager, const struct ferry_vm_update *update)
+{
+    for (unsigned i = 0; i < FERRY_VM_MAX_NODES && update->batch.unmaps_again; i++)
+        if (!ferry_vm_operation_over(&manager->sched, update->space->taken[i]))
+            return true;
+    return false;
+}
+
 int ferry_vm_map_over(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation,
                       const struct ferry_vm_view *view, uint64_t *table_bytes, unsigned *node, uint64_t *number)
 {
@@ -148,9 +158,11 @@ static int update_addresses(struct ferry_vidmm *manager, struct ferry_vm_context
         result = ferry_vm_batch_prepare(&update.batch, &out->table_bytes);
     }
     // At once it is to be so for jobs of all queues, and not only for those behind the job.
-    if (result == FERRY_OK && is_so_later(manager, at_once ? NULL : context, &update.batch, node, number))
+    bool later = result == FERRY_OK && goes_later(manager, &update);
+    if (result == FERRY_OK &&
+        (is_so_later(manager, at_once ? NULL : context, &update.batch, node, number) || (later && at_once)))
         result = FERRY_PENDING;
-    if (result == FERRY_OK && update.batch.list.count > 0)
+    if (result == FERRY_OK && (later || update.batch.list.count > 0))
         result = carry_out(manager, context, &update);
     ferry_vm_batch_end(&update.batch);
     return result;

@@ -129,6 +129,8 @@ struct ferry_vm_virtual {
     uint32_t after_node;
     uint64_t after;
     bool updates; // it belongs to an update of addresses
+    // Of each node the newest operation that takes something away behind a job of that node, for an update.
+    uint64_t taken[FERRY_VM_MAX_NODES];
     HANDLE miniport;
     // Reservations of zeros: the newest operation that shows one, behind which the program's jobs stand; how often any
     // came or went; of each node the program's newest job, which one that goes stays for.

@@ -166,7 +166,7 @@ size_t ferry_vm_virtual_update_most(const struct ferry_vm_update *update)
 
 size_t ferry_vm_virtual_update_told(const struct ferry_vm_update *update)
 {
-    return 2 * update->batch.old_count + update->batch.made_count + 1;
+    return 2 * update->batch.old_count + update->batch.made_count + 1 + FERRY_VM_MAX_NODES;
 }
 
 // Something may have been queued since this was asked last, for one allocation.
@@ -195,6 +195,13 @@ size_t ferry_vm_virtual_update(struct ferry_vm_memory *memory, struct ferry_vm_u
         ferry_vm_virtual_unlink(range->owner, range);
         tell(memory, &seen, told, &count);
     }
+    bool takes = count > 0;
+    // What is reserved already may be mapped yet, until a job is over that another update stands behind.
+    for (unsigned i = 0; i < FERRY_VM_MAX_NODES && batch->unmaps_again; i++)
+        if (!ferry_vm_operation_over(memory->sched, space->taken[i]))
+            told[count++] = space->taken[i];
+    if (takes && update->after > 0)
+        space->taken[update->after_node] = seen;
     ferry_vm_batch_commit(batch);
     for (size_t i = 0; i < batch->made_count; i++) {
         struct ferry_vm_range *range = batch->made[i].range;

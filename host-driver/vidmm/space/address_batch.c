@@ -254,6 +254,17 @@ static bool is_so(struct ferry_vm_batch *batch, const struct ferry_vm_part *part
     return true;
 }
 
+// Some of these addresses, all in one reservation, is only reserved.
+static bool some_reserved(const struct ferry_vm_batch *batch, uint64_t first, uint64_t end)
+{
+    const struct ferry_vm_range *range;
+
+    for (uint64_t at = first; at < end; at = range->first + range->pages)
+        if (!(range = ferry_vm_address_find(batch->space, at))->owner)
+            return true;
+    return false;
+}
+
 // What of the parts is not so already. What is mapped alike stays as it is: it is there all the time, for jobs of every
 // queue. What is only reserved in pieces becomes one again, as long as a part meets several of them.
 static bool find_difference(struct ferry_vm_batch *batch)
@@ -273,6 +284,7 @@ static bool find_difference(struct ferry_vm_batch *batch)
             to = part.owner ? ferry_vm_least(there, end_of(&part)) : end_of(&part);
             struct ferry_vm_part piece = piece_of(&part, at, to);
             bool differs = to > there || !is_so(batch, &piece, range);
+            batch->unmaps_again = batch->unmaps_again || (!part.owner && some_reserved(batch, at, to));
             if (!room(list, 1))
                 return false;
             if (differs && goes_on)

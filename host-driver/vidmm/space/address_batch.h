@@ -43,6 +43,7 @@ struct ferry_vm_batch {
     uint64_t new_tables;
     // Of each node the newest job behind which something is so that the operations found to be so.
     uint64_t behind[FERRY_VM_BATCH_NODES];
+    bool unmaps_again; // Some of what is to be unmapped is only reserved already.
     struct ferry_vm_table *spares[2];
     bool committed;
 };
