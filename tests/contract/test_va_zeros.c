@@ -211,43 +211,6 @@ static void what_an_update_takes_away_among_zeros_goes_early_too(void **state)
     world_close(world);
 }
 
-// Jobs behind the second update wait for what the first one takes away behind a job.
-static void what_is_unmapped_behind_a_job_is_zeros_for_who_unmaps_it_again(void **state)
-{
-    (void)state;
-    for (unsigned pieces = 0; pieces < 2; pieces++) {
-        struct world *world = begin_zeros(64, 40, 0);
-        D3DKMT_HANDLE slow = context_on(world, 1), quick = context_on(world, 2), one = content(world, 4, 1),
-                      other = content(world, 4, 4);
-        uint64_t x = reserve_zeros(world, BASE + (UINT64_C(1) << 32), 64),
-                 at_other = map(world, other, BASE + 0x200000, 4);
-        struct ferry_vidmm_update change = mapping(x, 4, one, 0);
-        struct ferry_vidmm_updated updated;
-        update(world, world->context, &change, 1);
-        assert_int_equal(read_page(world, x + PAGES(1), one), world_word(1, PAGES(1) / 4));
-        world->knobs->delay = 1;
-        world->knobs->hold_node = 1;
-        uint64_t fence = copy(world, slow, (const D3DKMT_HANDLE[2]){result, result}, at_result + 128, at_result, 64);
-        change.kind = FERRY_VIDMM_UNMAP;
-        change.address = x + PAGES(pieces);
-        change.bytes = PAGES(4 - pieces);
-        update(world, slow, &change, 1);
-        change.address = x;
-        change.bytes = PAGES(4);
-        assert_int_equal(ferry_vidmm_update_virtual_at_once(world->manager, quick, &change, 1, &updated),
-                         FERRY_ERROR_BUSY);
-        assert_false(is_over(world, slow, fence));
-        update(world, quick, &change, 1);
-        assert_false(is_over(world, slow, fence));
-        fence = copy(world, quick, (const D3DKMT_HANDLE[2]){other, other}, at_other, x + PAGES(1), 64);
-        turns(world, 60);
-        world->knobs->hold_node = 0;
-        assert_int_equal(ferry_vidmm_wait(world->manager, quick, fence), FERRY_OK);
-        assert_int_equal(word_of(world, other, 0), 0);
-        world_close(world);
-    }
-}
-
 // Where content moves by addresses of the paging process, zeros that come before any content leave those their tables.
 static void zeros_before_any_content_leave_it_its_tables(void **state)
 {
@@ -484,7 +447,6 @@ int main(void)
         cmocka_unit_test(two_beside_each_other_are_freed_one_by_one),
         cmocka_unit_test(the_first_of_all_leaves_others_their_tables),
         cmocka_unit_test(what_an_update_takes_away_among_zeros_goes_early_too),
-        cmocka_unit_test(what_is_unmapped_behind_a_job_is_zeros_for_who_unmaps_it_again),
         cmocka_unit_test(zeros_before_any_content_leave_it_its_tables),
         cmocka_unit_test(only_as_a_whole_they_are_freed),
         cmocka_unit_test(kinds_of_reservations_have_names),

@@ -66,6 +66,6 @@ LONG_RANDOM += $(BUILD)/tests/serial $(BUILD)/tests/usb
 SOAKS += test-links
 test-links: $(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/ferry-sim $(BUILD)/system/serial_end $(BUILD)/system/usb_end \
     $(BUILD)/system/libusb_redir.so
-	@for link in socket uart usb; do for test in $(SYSTEM_TESTS:%=$(BUILD)/system/%); do \
-	    python3 tests/links/on_simulator.py --link $$link $$test || exit 1; \
-	done; done
+	@failed=; for link in socket uart usb; do for test in $(SYSTEM_TESTS:%=$(BUILD)/system/%); do \
+	    python3 tests/links/on_simulator.py --link $$link $$test || failed="$$failed $$test over $$link,"; \
+	done; done; test -z "$$failed" || { echo "failed:$$failed"; exit 1; }

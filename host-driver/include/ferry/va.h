@@ -113,8 +113,8 @@ struct ferry_va_batch {
 /// `do_not_wait` it stands behind no job: what it maps is there for jobs of every queue that are submitted later and
 /// name it, also while jobs before it run; what it takes away goes as soon as the jobs that name that are over. And
 /// where it would wait it is BUSY, also where an update of its own queue maps something alike behind a job that is not
-/// over, or it unmaps what is not mapped while any update that unmaps stands behind such a job. On an error nothing has
-/// changed. Errors: ARGUMENT (no such kind; not whole pages or none; beyond 48 bits; not all in one reservation;
+/// over, or it unmaps what is not mapped while something that an update has unmapped has yet to go. On an error nothing
+/// has changed. Errors: ARGUMENT (no such kind; not whole pages or none; beyond 48 bits; not all in one reservation;
 /// repeat_bytes does not divide bytes), HANDLE, FOREIGN, RANGE (not all in the allocation), BUSY (an allocation of
 /// several instances), NO_VIDEO_MEMORY (of page tables; what the batch unmaps gives none back yet), NO_HOST_MEMORY,
 /// DEVICE_LOST, TIMEOUT, UNSUPPORTED.

@@ -2,6 +2,7 @@
 // Jobs: checked, their allocations brought into place, handed to the node.
 #include "vidmm/api/call.h"
 #include "vidmm/memory/addresses.h"
+#include "vidmm/sched/awaited.h"
 
 static int check(struct ferry_vidmm *manager, struct ferry_vm_context *context,
                  const struct ferry_vidmm_submission *submission)
@@ -50,10 +51,6 @@ static int check(struct ferry_vidmm *manager, struct ferry_vm_context *context,
 static int fill_allocation_list(struct ferry_vidmm *manager, struct ferry_vm_job *job,
                                 const struct ferry_vidmm_submission *submission)
 {
-    const struct ferry_vm_virtual *space = job->context->device->process->space;
-    // Zeros are named by nobody.
-    if (space && !ferry_vm_operation_over(&manager->sched, space->zeros_shown))
-        job->after[job->after_count++] = space->zeros_shown;
     for (uint32_t i = 0; i < submission->reference_count; i++) {
         int error;
         const struct ferry_vm_allocation *allocation =
@@ -105,10 +102,22 @@ static void drop(struct ferry_vidmm *manager, struct ferry_vm_job *jobs)
     }
 }
 
-// What it may have to stand behind besides: updates (ferry_vm_virtual_late), and the newest reservation of zeros.
-static size_t late_most(struct ferry_vidmm *manager, const struct ferry_vidmm_submission *buffer)
+// What the first buffer stands behind the others do too, as their node's line keeps its order. Zeros are named by
+// nobody.
+static void stand_behind(struct ferry_vidmm *manager, struct ferry_vm_job *job)
 {
-    size_t most = 1;
+    struct ferry_vm_virtual *space = job->context->device->process->space;
+    job->after_count += ferry_vm_awaited_copy(&manager->sched, &job->context->behind, &job->after[job->after_count]);
+    if (space)
+        job->after_count += ferry_vm_awaited_copy(&manager->sched, &space->zeros_shown, &job->after[job->after_count]);
+}
+
+// What it may have to stand behind besides: updates (ferry_vm_virtual_late), and reservations that become zeros.
+static size_t late_most(struct ferry_vidmm *manager, const struct ferry_vm_context *context,
+                        const struct ferry_vidmm_submission *buffer)
+{
+    struct ferry_vm_virtual *space = context->device->process->space;
+    size_t most = space ? ferry_vm_awaited_left(&manager->sched, &space->zeros_shown) : 0;
     for (uint32_t i = 0; i < buffer->reference_count; i++) {
         int error;
         most += ferry_vm_virtual_late_most(
@@ -125,7 +134,8 @@ static int make_jobs(struct ferry_vidmm *manager, struct ferry_vm_context *conte
     struct ferry_vm_job **end = jobs;
     *jobs = NULL;
     for (uint32_t i = 0; i < count; i++) {
-        int result = ferry_vm_job_new(&manager->sched, context, &buffers[i], late_most(manager, &buffers[i]), end);
+        size_t most = late_most(manager, context, &buffers[i]);
+        int result = ferry_vm_job_new(&manager->sched, context, &buffers[i], most, end);
         if (result != FERRY_OK) {
             *end = NULL;
             return result;
@@ -145,7 +155,7 @@ static int submit(struct ferry_vidmm *manager, struct ferry_vm_context *context,
         result = ferry_vm_take_turn(&manager->policy, context->device, buffers, count, node, number);
     const struct ferry_vidmm_submission *buffer = buffers;
     if (result == FERRY_OK)
-        ferry_vm_behind_take(&manager->sched, jobs);
+        stand_behind(manager, jobs);
     for (struct ferry_vm_job *job = jobs; job && result == FERRY_OK; job = job->next)
         result = fill_allocation_list(manager, job, buffer++);
     if (result != FERRY_OK) {
@@ -162,7 +172,7 @@ static int submit(struct ferry_vidmm *manager, struct ferry_vm_context *context,
             context->device->process->space->jobs[context->node] = job->fence;
         *fence = job->fence;
     }
-    ferry_vm_behind_taken(context);
+    context->behind.count = 0;
     return FERRY_OK;
 }
 

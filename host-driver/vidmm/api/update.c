@@ -4,6 +4,7 @@
 
 #include "vidmm/api/call.h"
 #include "vidmm/memory/addresses.h"
+#include "vidmm/sched/awaited.h"
 
 #define SPACE_BYTES (UINT64_C(1) << 48)
 
@@ -72,7 +73,9 @@ static int carry_out(struct ferry_vidmm *manager, struct ferry_vm_context *conte
     uint64_t *told = malloc(most * sizeof(*told));
     int result = told ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
     if (result == FERRY_OK && context)
-        result = ferry_vm_behind_reserve(&manager->sched, context, most);
+        result = ferry_vm_awaited_reserve(&manager->sched, &context->behind, most);
+    if (result == FERRY_OK)
+        result = ferry_vm_awaited_reserve(&manager->sched, &update->space->taken, update->batch.old_count);
     if (result == FERRY_OK)
         result = ferry_vm_reserve(&manager->sched, ferry_vm_virtual_update_most(update));
     if (result == FERRY_OK) {
@@ -105,10 +108,7 @@ static bool is_so_later(const struct ferry_vidmm *manager, const struct ferry_vm
 // kept.
 static bool goes_later(const struct ferry_vidmm *manager, const struct ferry_vm_update *update)
 {
-    for (unsigned i = 0; i < FERRY_VM_MAX_NODES && update->batch.unmaps_again; i++)
-        if (!ferry_vm_operation_over(&manager->sched, update->space->taken[i]))
-            return true;
-    return false;
+    return update->batch.unmaps_again && ferry_vm_awaited_left(&manager->sched, &update->space->taken) > 0;
 }
 
 int ferry_vm_map_over(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation,

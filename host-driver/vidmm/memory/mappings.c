@@ -2,7 +2,7 @@
 // What an allocation knows of the addresses that lead to it: a list of its mappings, what all of them come to, and
 // which of them may stand behind an update's job. An allocation may have tens of thousands, so nothing here looks at
 // more of them than it is asked for.
-#include "vidmm/memory/virtual_internal.h"
+#include "vidmm/memory/mappings.h"
 
 size_t ferry_vm_virtual_range_most(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages)
 {

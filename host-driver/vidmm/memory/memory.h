@@ -128,13 +128,12 @@ struct ferry_vm_virtual {
     // What is queued now waits for this job of that node besides; 0 = for none.
     uint32_t after_node;
     uint64_t after;
-    bool updates; // it belongs to an update of addresses
-    // Of each node the newest operation that takes something away behind a job of that node, for an update.
-    uint64_t taken[FERRY_VM_MAX_NODES];
+    bool updates;                  // it belongs to an update of addresses
+    struct ferry_vm_awaited taken; // by updates
     HANDLE miniport;
-    // Reservations of zeros: the newest operation that shows one, behind which the program's jobs stand; how often any
-    // came or went; of each node the program's newest job, which one that goes stays for.
-    uint64_t zeros_shown;
+    // Reservations of zeros: what shows each, behind which the program's jobs stand; how often any came or went; of
+    // each node the program's newest job, which one that goes stays for.
+    struct ferry_vm_awaited zeros_shown;
     uint32_t operations_on_zeros;
     uint64_t jobs[FERRY_VM_MAX_NODES];
     // Its root until this operation is over, behind which the device does not know it any more: the page + 1; 0 = none.

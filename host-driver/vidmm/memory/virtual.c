@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 #include "vidmm/base/least.h"
-#include "vidmm/memory/virtual_internal.h"
+#include "vidmm/memory/virtual_entries.h"
+#include "vidmm/sched/awaited.h"
 
 int ferry_vm_virtual_new(struct ferry_vm_memory *memory, struct ferry_vm_process *process)
 {
@@ -33,6 +34,8 @@ void ferry_vm_virtual_end(struct ferry_vm_memory *memory, struct ferry_vm_proces
     if (!space)
         return;
     ferry_vm_address_space_end(&space->addresses);
+    ferry_vm_awaited_free(&space->taken);
+    ferry_vm_awaited_free(&space->zeros_shown);
     memory->core->miniport->DxgkDdiDestroyProcess(memory->core->adapter, space->miniport);
     free(space);
     process->space = NULL;

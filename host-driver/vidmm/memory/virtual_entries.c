@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "vidmm/base/least.h"
-#include "vidmm/memory/virtual_internal.h"
+#include "vidmm/memory/virtual_entries.h"
 
 static const DXGK_PTE nothing;
 

@@ -2,7 +2,8 @@
 // A batch of operations on a program's addresses, among its jobs: what is taken away is so once the jobs before it are
 // over, and what is mapped is not there before. Of a mapping that is cut in two, what is left stays valid all the time:
 // where it shared a large page or a group with what goes, it has smaller pages before that one is taken away.
-#include "vidmm/memory/virtual_internal.h"
+#include "vidmm/memory/virtual_entries.h"
+#include "vidmm/sched/awaited.h"
 
 // Some of a range goes. Page numbers are the program's addresses.
 struct cut {
@@ -166,7 +167,7 @@ size_t ferry_vm_virtual_update_most(const struct ferry_vm_update *update)
 
 size_t ferry_vm_virtual_update_told(const struct ferry_vm_update *update)
 {
-    return 2 * update->batch.old_count + update->batch.made_count + 1 + FERRY_VM_MAX_NODES;
+    return 2 * update->batch.old_count + update->batch.made_count + 1 + update->space->taken.count;
 }
 
 // Something may have been queued since this was asked last, for one allocation.
@@ -195,13 +196,12 @@ size_t ferry_vm_virtual_update(struct ferry_vm_memory *memory, struct ferry_vm_u
         ferry_vm_virtual_unlink(range->owner, range);
         tell(memory, &seen, told, &count);
     }
-    bool takes = count > 0;
-    // What is reserved already may be mapped yet, until a job is over that another update stands behind.
-    for (unsigned i = 0; i < FERRY_VM_MAX_NODES && batch->unmaps_again; i++)
-        if (!ferry_vm_operation_over(memory->sched, space->taken[i]))
-            told[count++] = space->taken[i];
-    if (takes && update->after > 0)
-        space->taken[update->after_node] = seen;
+    size_t takes = count;
+    // What is reserved already may be mapped yet, until what another update has queued is over.
+    if (batch->unmaps_again)
+        count += ferry_vm_awaited_copy(memory->sched, &space->taken, &told[count]);
+    for (size_t i = 0; i < takes; i++)
+        ferry_vm_awaited_add(&space->taken, told[i]);
     ferry_vm_batch_commit(batch);
     for (size_t i = 0; i < batch->made_count; i++) {
         struct ferry_vm_range *range = batch->made[i].range;

@@ -5,7 +5,8 @@
 // is. They are pages of the pool, written by the first one that needs them, as the paging process's, and stay.
 #include <string.h>
 
-#include "vidmm/memory/virtual_internal.h"
+#include "vidmm/memory/virtual_entries.h"
+#include "vidmm/sched/awaited.h"
 
 // An address of the paging process that its window has not: what these tables are told to be for.
 #define OF_ZEROS (UINT64_C(1) << 35)
@@ -69,6 +70,8 @@ static int begin(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
     uint64_t common = memory->zeros[0] == 0 ? FERRY_VM_TABLE_LEVELS : 0;
     // What is written may be read and not written: without that a program's mistake would be everybody's.
     int result = memory->core->read_only_pages ? FERRY_OK : FERRY_ERROR_UNSUPPORTED;
+    if (result == FERRY_OK)
+        result = ferry_vm_awaited_reserve(memory->sched, &space->zeros_shown, 1);
     if (result == FERRY_OK && common != 0)
         result = ferry_vm_paging_process(memory);
     if (result == FERRY_OK)
@@ -83,7 +86,7 @@ static int begin(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
     write_all(memory, space, first, pages, FERRY_VM_SHOW);
     // Of a table that what is beside them had begun with all is zeros now.
     ferry_vm_virtual_end_tables(memory, space, NULL, first, pages);
-    space->zeros_shown = memory->sched->queued;
+    ferry_vm_awaited_add(&space->zeros_shown, memory->sched->queued);
     return FERRY_OK;
 }
 

@@ -10,7 +10,7 @@
 // fault or a reset, its steps meet no entry that a later chunk has left in its place. And then nobody knows what is
 // still remembered of the window: before the next chunk all of it is taken away and forgotten, and that is waited for.
 #include "vidmm/base/least.h"
-#include "vidmm/memory/virtual_internal.h"
+#include "vidmm/memory/virtual_entries.h"
 
 #define MEGABYTE     (UINT64_C(1) << 20)
 #define WINDOW_FIRST (UINT64_C(1) << 28) // page: apart from what may be mistaken for an address of a segment

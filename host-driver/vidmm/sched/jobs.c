@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vidmm/sched/awaited.h"
 #include "vidmm/sched/sched.h"
 
 #define JOBS_QUEUED    64 // in a node's line; the next one waits for the oldest
@@ -87,7 +88,7 @@ void ferry_vm_context_free(struct ferry_vm_sched *sched, struct ferry_vm_context
     ferry_vm_list_remove(&context->link);
     ferry_vm_list_remove(&context->busy);
     free(context->spares);
-    free(context->behind);
+    ferry_vm_awaited_free(&context->behind);
     free(context);
 }
 
@@ -136,7 +137,7 @@ static bool keep_copy(struct ferry_vm_job *job, const struct ferry_vidmm_submiss
 {
     size_t lists = submission->reference_count * sizeof(*job->allocations);
     size_t patches = submission->patch_count * sizeof(*job->patches);
-    more += 2 * (size_t)submission->reference_count + job->context->behind_count;
+    more += 2 * (size_t)submission->reference_count + job->context->behind.count;
     size_t after = more * sizeof(*job->after);
     size_t need = lists + after + patches + submission->bytes;
     if (need > job->copy_bytes) {

@@ -51,6 +51,13 @@ struct ferry_vm_run_of_jobs {
 // Updates of addresses of one context that are not over; the next one waits for the oldest.
 #define FERRY_VM_UPDATES 128
 
+// Operations that something stands behind which is queued later: all of them, since none need be the last to be over.
+// All zeros: none.
+struct ferry_vm_awaited {
+    uint64_t *numbers;
+    size_t count, capacity;
+};
+
 struct ferry_vm_context {
     D3DKMT_HANDLE handle;
     struct ferry_vm_device *device;
@@ -66,8 +73,7 @@ struct ferry_vm_context {
     unsigned spare_count, jobs;                      // jobs: queued and not over
     // Operations that its next job stands behind, besides those that bring what it names; jobs behind that one are
     // behind it.
-    uint64_t *behind;
-    size_t behind_count, behind_capacity;
+    struct ferry_vm_awaited behind;
     uint64_t updates[FERRY_VM_UPDATES]; // ring: the newest operation of each update, 0 = of none
     uint64_t update_count;              // ever
     struct ferry_vm_list link;
@@ -459,16 +465,10 @@ bool ferry_vm_pump_paging(struct ferry_vm_sched *sched);
 void ferry_vm_paging_retired(struct ferry_vm_sched *sched);
 
 // ---- behind.c ----
-/// Room for so many more operations that the context's next job stands behind. Errors: NO_HOST_MEMORY.
-int ferry_vm_behind_reserve(const struct ferry_vm_sched *sched, struct ferry_vm_context *context, size_t more);
-/// An update is queued, with these as its newest operations: there is room for them.
+/// An update is queued, with these as its newest operations: there is room for them in context->behind.
 void ferry_vm_behind_update(struct ferry_vm_context *context, const uint64_t *operations, size_t count);
 /// An operation that has to be over before the context may have another update; 0 = it may.
 uint64_t ferry_vm_updates_full(const struct ferry_vm_sched *sched, const struct ferry_vm_context *context);
-/// What the context's next job stands behind goes to this job, which is about to be queued.
-void ferry_vm_behind_take(const struct ferry_vm_sched *sched, struct ferry_vm_job *job);
-/// The job is queued.
-void ferry_vm_behind_taken(struct ferry_vm_context *context);
 
 // ---- jobs.c ----
 int ferry_vm_context_new(struct ferry_vm_sched *sched, struct ferry_vm_device *device, uint32_t node,

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files about GPU virtual addresses share: entries of one mapping, written and taken away
-// (virtual_entries.c), for who maps one (virtual.c), updates many (virtual_update.c), or has content moved by addresses
-// (window.c).
-#ifndef FERRY_VIDMM_MEMORY_VIRTUAL_INTERNAL_H
-#define FERRY_VIDMM_MEMORY_VIRTUAL_INTERNAL_H
+// Entries of one mapping, written and taken away, for who maps one (virtual.c), updates many (virtual_update.c), or has
+// content moved by addresses (window.c).
+#ifndef FERRY_VIDMM_MEMORY_VIRTUAL_ENTRIES_H
+#define FERRY_VIDMM_MEMORY_VIRTUAL_ENTRIES_H
 
-#include "vidmm/memory/addresses.h"
+#include "vidmm/memory/mappings.h"
 
-/// The address space that the allocation's program has; NULL: none.
-static inline struct ferry_vm_virtual *ferry_vm_virtual_of(const struct ferry_vm_allocation *allocation)
-{
-    return allocation->device->process->space;
-}
 /// Of what has a place: it is in an aperture, and is reached in the pages of its backing store, which lie anywhere.
 bool ferry_vm_virtual_scattered(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
 /// All of its place, which begins at this page.
@@ -46,13 +40,6 @@ void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm
 /// It leads nowhere, before the allocation leaves its place or the range is unmapped.
 void ferry_vm_virtual_hide_range(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
                                  const struct ferry_vm_range *range);
-/// Operations that show_range() queues at most, and taking all of it away.
-size_t ferry_vm_virtual_range_most(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages);
-/// Into the lists of the allocation's mappings (memory.h), and out of them.
-void ferry_vm_virtual_link(struct ferry_vm_allocation *allocation, struct ferry_vm_range *range);
-void ferry_vm_virtual_unlink(struct ferry_vm_allocation *allocation, struct ferry_vm_range *range);
-/// It stands behind no job any more.
-void ferry_vm_virtual_waits_no_more(struct ferry_vm_allocation *allocation, struct ferry_vm_range *range);
 /// Tables that nothing is mapped under any more: out of the one above, forgotten, and then another's. allocation: whose
 /// mapping has gone; NULL: a reservation of zeros has.
 void ferry_vm_virtual_end_tables(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
