@@ -9,6 +9,18 @@
 #include "ferry_contract.h"
 #include "umd/residency.h"
 
+#define FEW_REACHES 8 // More take memory when they come.
+
+void umd_chunk_end(struct umd_chunk *chunk)
+{
+    free(chunk->commands);
+    free(chunk->references);
+    free(chunk->addresses);
+    free(chunk->places);
+    free(chunk->patches);
+    free(chunk->reaches);
+}
+
 bool umd_chunk_make(struct umd_recording *job)
 {
     if (job->chunks_made == job->chunk_capacity) {
@@ -27,13 +39,12 @@ bool umd_chunk_make(struct umd_recording *job)
         .addresses = calloc(job->info.AllocationListSize, sizeof *chunk->addresses),
         .places = calloc(job->info.PatchLocationListSize, sizeof *chunk->places),
         .patches = calloc(job->info.PatchLocationListSize, sizeof *chunk->patches),
+        .reaches = calloc(FEW_REACHES, sizeof *chunk->reaches),
+        .reach_capacity = FEW_REACHES,
     };
-    if (!chunk->commands || !chunk->references || !chunk->addresses || !chunk->places || !chunk->patches) {
-        free(chunk->commands);
-        free(chunk->references);
-        free(chunk->addresses);
-        free(chunk->places);
-        free(chunk->patches);
+    if (!chunk->commands || !chunk->references || !chunk->addresses || !chunk->places || !chunk->patches ||
+        !chunk->reaches) {
+        umd_chunk_end(chunk);
         return false;
     }
     job->chunks_made++;
@@ -75,67 +86,50 @@ uint8_t *umd_chunk_begin_packet(struct umd_chunk *chunk, uint32_t opcode, uint32
 
 // ---- What packets of addresses name ----
 
-// Where the allocation stands among those that were found, or is to. They are in order: there may be a thousand of
-// them, and each of them may be met a thousand times.
-static uint32_t place_among_found(const struct umd_recording *job, D3DKMT_HANDLE allocation)
-{
-    uint32_t low = 0, high = job->found_count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (job->found[middle].allocation < allocation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 int umd_found_none(struct umd_recording *job)
 {
-    job->found_count = 0;
-    if (!job->found)
-        job->found = calloc(job->info.AllocationListSize, sizeof *job->found);
-    return job->found ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
+    if (!job->found.list)
+        job->found.list = calloc(job->info.AllocationListSize, sizeof *job->found.list);
+    job->found.most = job->info.AllocationListSize;
+    job->found.count = 0;
+    return job->found.list ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
 }
 
-int umd_found_add(struct umd_recording *job, D3DKMT_HANDLE allocation, bool write)
+static int ask(void *context, uint64_t address, struct ferry_vidmm_mapping *mapping)
 {
-    uint32_t index = place_among_found(job, allocation);
-    struct umd_found *place = &job->found[index];
+    struct umd_asked *asked = context;
+    int error = ferry_vidmm_find_virtual(asked->vidmm, asked->device, address, mapping);
 
-    if (index == job->found_count || place->allocation != allocation) {
-        if (job->found_count == job->info.AllocationListSize)
-            return FERRY_ERROR_RANGE;
-        memmove(place + 1, place, (job->found_count++ - index) * sizeof *place);
-        *place = (struct umd_found){.allocation = allocation};
-    }
-    place->write |= write;
-    return FERRY_OK;
+    if (error == FERRY_OK && asked->changes == UINT64_MAX)
+        asked->changes = mapping->changes;
+    return error;
 }
 
-// Of the two only what was found is in order, so that is where is looked.
-void umd_chunk_refer_found(struct umd_chunk *chunk, const struct umd_recording *job)
+int umd_found_there(struct umd_recording *job, struct umd_asked *asked, const struct ferry_vidmm_reach *reach)
 {
-    uint32_t before = chunk->reference_count;
+    return ferry_vidmm_find_names(&job->found, reach, ask, asked);
+}
 
-    for (uint32_t i = 0; i < job->found_count; i++)
-        job->found[i].named = false;
-    for (uint32_t i = 0; i < before; i++) {
-        struct ferry_vidmm_reference *reference = &chunk->references[i];
-        uint32_t index = place_among_found(job, reference->allocation);
+bool umd_chunk_reserve(struct umd_chunk *chunk)
+{
+    if (chunk->reach_count + 2 <= chunk->reach_capacity)
+        return true;
+    uint32_t capacity = 2 * chunk->reach_capacity;
+    struct ferry_vidmm_reach *reaches = realloc(chunk->reaches, capacity * sizeof *reaches);
+    if (!reaches)
+        return false;
+    chunk->reaches = reaches;
+    chunk->reach_capacity = capacity;
+    return true;
+}
 
-        if (index == job->found_count || job->found[index].allocation != reference->allocation)
-            continue;
-        reference->write |= job->found[index].write;
-        job->found[index].named = true;
-    }
-    for (uint32_t i = 0; i < job->found_count; i++) {
-        if (job->found[i].named)
-            continue;
-        chunk->addresses[chunk->reference_count] = 0;
-        chunk->references[chunk->reference_count++] =
-            (struct ferry_vidmm_reference){.allocation = job->found[i].allocation, .write = job->found[i].write};
-    }
+void umd_chunk_refer_found(struct umd_chunk *chunk, struct umd_recording *job, const struct umd_asked *asked,
+                           const struct ferry_vidmm_reach *reaches, uint32_t reach_count)
+{
+    chunk->reference_count =
+        ferry_vidmm_refer_to(&job->found, chunk->references, chunk->addresses, chunk->reference_count);
+    if (!chunk->reach_count)
+        chunk->changes = asked->changes;
+    for (uint32_t i = 0; i < reach_count; i++)
+        chunk->reaches[chunk->reach_count++] = reaches[i];
 }

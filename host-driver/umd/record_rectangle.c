@@ -66,48 +66,34 @@ static bool next_piece(const struct umd_rectangle *r, struct piece *piece)
 
 // ---- What it names ----
 
-// What is mapped where the rows are, among what was found before. Of a stretch of addresses that one mapping has, or
-// none, the manager is asked once, since another thread may change it meanwhile, and rows may be many.
-static int find_mapped(struct umd_recording *job, const struct umd_rectangle *r, const struct umd_rectangle_side *side,
-                       bool write)
+struct reaches {
+    struct ferry_vidmm_reach list[2];
+    uint32_t count;
+    struct umd_asked asked;
+};
+
+static int find(struct umd_recording *job, const struct umd_rectangle *r, const struct umd_rectangle_side *side,
+                bool write, struct reaches *reaches)
 {
-    uint64_t known = 0, known_end = 0;
-
-    for (uint32_t row = 0; row < r->rows && !side->allocation; row++) {
-        uint64_t at = place_of(side, row, 0), end = at + r->row_bytes;
-
-        while (at < end) {
-            struct ferry_vidmm_mapping mapping;
-
-            if (at >= known && at < known_end) {
-                at = known_end;
-                continue;
-            }
-            int error = ferry_vidmm_find_virtual(r->vidmm, r->device, at, &mapping);
-            known = at;
-            known_end = !mapping.bytes ? UINT64_MAX : mapping.address >= end ? mapping.address : at;
-            if (error == FERRY_OK && known_end == at) {
-                known_end = mapping.address + mapping.bytes;
-                if (mapping.allocation)
-                    error = umd_found_add(job, mapping.allocation, write);
-            }
-            if (error != FERRY_OK)
-                return error;
-        }
-    }
-    return FERRY_OK;
+    if (side->allocation)
+        return FERRY_OK;
+    struct ferry_vidmm_reach *reach = &reaches->list[reaches->count++];
+    *reach = (struct ferry_vidmm_reach){
+        .address = side->at, .bytes = r->row_bytes, .pitch = side->pitch, .rows = r->rows, .write = write};
+    return umd_found_there(job, &reaches->asked, reach);
 }
 
-static int find_all(struct umd_recording *job, const struct umd_rectangle *r)
+static int find_all(struct umd_recording *job, const struct umd_rectangle *r, struct reaches *reaches)
 {
     uint32_t named = (r->destination.allocation != NULL) + (r->source.allocation != NULL);
     int error = umd_found_none(job);
 
+    *reaches = (struct reaches){.asked = {r->vidmm, r->device, UINT64_MAX}};
     if (error == FERRY_OK)
-        error = find_mapped(job, r, &r->destination, true);
+        error = find(job, r, &r->destination, true, reaches);
     if (error == FERRY_OK)
-        error = find_mapped(job, r, &r->source, false);
-    return error == FERRY_OK && job->found_count + named > job->info.AllocationListSize ? FERRY_ERROR_RANGE : error;
+        error = find(job, r, &r->source, false, reaches);
+    return error == FERRY_OK && job->found.count + named > job->info.AllocationListSize ? FERRY_ERROR_RANGE : error;
 }
 
 // ---- Packets ----
@@ -170,7 +156,8 @@ static void put_piece(struct umd_chunk *chunk, const struct umd_rectangle *r, co
 int umd_record_rectangle(struct umd_recording *job, const struct umd_rectangle *r)
 {
     struct piece piece = {0};
-    int error = find_all(job, r);
+    struct reaches reaches;
+    int error = find_all(job, r, &reaches);
 
     if (error != FERRY_OK)
         return error;
@@ -178,14 +165,16 @@ int umd_record_rectangle(struct umd_recording *job, const struct umd_rectangle *
         return FERRY_ERROR_NO_HOST_MEMORY;
     struct umd_chunk *chunk = job->chunk_count ? &job->chunks[job->chunk_count - 1] : NULL;
     if (chunk &&
-        (!has_room(job, chunk) || chunk->reference_count + job->found_count + 2 > job->info.AllocationListSize))
+        (!has_room(job, chunk) || chunk->reference_count + job->found.count + 2 > job->info.AllocationListSize))
         chunk = NULL;
+    if (chunk && !umd_chunk_reserve(chunk))
+        return FERRY_ERROR_NO_HOST_MEMORY;
     if (chunk)
-        umd_chunk_refer_found(chunk, job);
+        umd_chunk_refer_found(chunk, job, &reaches.asked, reaches.list, reaches.count);
     while (next_piece(r, &piece)) {
         if (!chunk || !has_room(job, chunk)) {
             chunk = umd_chunk_next(job);
-            umd_chunk_refer_found(chunk, job);
+            umd_chunk_refer_found(chunk, job, &reaches.asked, reaches.list, reaches.count);
         }
         put_piece(chunk, r, &piece);
     }

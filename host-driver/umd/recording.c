@@ -27,16 +27,11 @@ void umd_recording_end(struct umd_recording *job)
     while (job) {
         struct umd_recording *behind = job->behind;
 
-        for (size_t i = 0; i < job->chunks_made; i++) {
-            free(job->chunks[i].commands);
-            free(job->chunks[i].references);
-            free(job->chunks[i].addresses);
-            free(job->chunks[i].places);
-            free(job->chunks[i].patches);
-        }
+        for (size_t i = 0; i < job->chunks_made; i++)
+            umd_chunk_end(&job->chunks[i]);
         free(job->chunks);
         free(job->buffers);
-        free(job->found);
+        free(job->found.list);
         free(job);
         job = behind;
     }
@@ -74,7 +69,7 @@ void umd_recording_empty(struct umd_recording *job)
         struct umd_chunk *chunk = &job->chunks[i];
 
         memset(chunk->commands, 0, chunk->bytes);
-        chunk->bytes = chunk->reference_count = chunk->place_count = 0;
+        chunk->bytes = chunk->reference_count = chunk->place_count = chunk->reach_count = 0;
     }
     job->chunk_count = 0;
     job->submitted = UINT64_MAX;
@@ -187,43 +182,28 @@ bool umd_record_fill(struct umd_recording *job, struct umd_allocation *destinati
 
 // ---- GPU virtual addresses ----
 
-// What is mapped at the addresses, each once, among what was found before. It is asked for only once: another thread
-// may change it meanwhile.
-static int find_mapped(struct umd_recording *job, const struct umd_virtual *packet, uint64_t address, bool write)
-{
-    for (uint64_t at = address; at < address + packet->bytes;) {
-        struct ferry_vidmm_mapping mapping;
-        int error = ferry_vidmm_find_virtual(packet->vidmm, packet->device, at, &mapping);
-
-        if (error != FERRY_OK)
-            return error;
-        if (!mapping.bytes || mapping.address >= address + packet->bytes)
-            break;
-        at = mapping.address + mapping.bytes;
-        if (!mapping.allocation)
-            continue;
-        error = umd_found_add(job, mapping.allocation, write);
-        if (error != FERRY_OK)
-            return error;
-    }
-    return FERRY_OK;
-}
-
-// A chunk with room for the packet and what it names, which is found.
+// A chunk with room for the packet, which names what it reaches.
 static int chunk_for_virtual(struct umd_recording *job, const struct umd_virtual *packet, uint32_t bytes,
                              struct umd_chunk **chunk)
 {
+    struct umd_asked asked = {packet->vidmm, packet->device, UINT64_MAX};
+    const struct ferry_vidmm_reach reaches[] = {
+        {.address = packet->destination, .bytes = packet->bytes, .rows = 1, .write = true},
+        {.address = packet->source, .bytes = packet->bytes, .rows = 1}};
+    uint32_t count = !packet->bytes ? 0 : packet->is_fill ? 1 : 2;
     int error = umd_found_none(job);
-    if (error == FERRY_OK)
-        error = find_mapped(job, packet, packet->destination, true);
-    if (error == FERRY_OK && !packet->is_fill)
-        error = find_mapped(job, packet, packet->source, false);
+
+    for (uint32_t i = 0; i < count && error == FERRY_OK; i++)
+        error = umd_found_there(job, &asked, &reaches[i]);
     if (error != FERRY_OK)
         return error;
     *chunk = chunk_for(job, bytes);
-    if (*chunk && (*chunk)->reference_count + job->found_count > job->info.AllocationListSize)
+    if (*chunk && (*chunk)->reference_count + job->found.count > job->info.AllocationListSize)
         *chunk = umd_chunk_next(job);
-    return *chunk ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
+    if (!*chunk || !umd_chunk_reserve(*chunk))
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    umd_chunk_refer_found(*chunk, job, &asked, reaches, count);
+    return FERRY_OK;
 }
 
 int umd_record_virtual(struct umd_recording *job, const struct umd_virtual *packet)
@@ -235,7 +215,6 @@ int umd_record_virtual(struct umd_recording *job, const struct umd_virtual *pack
 
     if (error != FERRY_OK)
         return error;
-    umd_chunk_refer_found(chunk, job);
     if (packet->is_fill) {
         uint8_t *at = umd_chunk_begin_packet(chunk, FERRY_OPCODE_FILL, FERRY_PACKET_FILL_SIZE,
                                              FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, kind) |
@@ -347,6 +326,9 @@ const struct ferry_vidmm_submission *umd_recording_buffers(struct umd_recording 
                 .patches = chunk->patches,
                 .patch_count = chunk->patch_count,
                 .addresses = chunk->addresses,
+                .reaches = chunk->reaches,
+                .reach_count = chunk->reach_count,
+                .changes = chunk->changes,
             };
         }
     }

@@ -123,14 +123,13 @@ int ferry_vidmm_destroy_context(struct ferry_vidmm *manager, D3DKMT_HANDLE conte
 #define FERRY_VIDMM_NOWHERE (UINT64_C(1) << 48)
 /// Bring back whatever of the device's residency list is out and queue the job behind the paging of the allocations it
 /// names; patched and submitted when that is done. *fence is the job's number, growing in one context. Errors:
-/// ARGUMENT, HANDLE, FOREIGN, RANGE (a patch outside the commands or the allocation), NOT_RESIDENT (named, but count
-/// 0), LOCKED (named, and locked without PermanentSysMem semantics), NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST,
-/// TIMEOUT.
-/// A job of several DMA buffers, 1 and more, is one job: they are queued one behind the other or not at all, *fence is
-/// the last one's, and a fault of any of them is the job's.
-/// FERRY_VIDMM_RENAMED, which is no error: nothing is queued, the address for a reference is not the own one of the
-/// instance that holds the content; ask for it (ferry_vidmm_own_address()), write the commands anew, for
-/// FERRY_VIDMM_NOWHERE if it has none any more, and submit again.
+/// ARGUMENT, HANDLE, FOREIGN, RANGE (a patch outside the commands or the allocation; more is mapped by now where a
+/// buffer reaches than it can name), NOT_RESIDENT (named, but count 0), LOCKED (named, and locked without
+/// PermanentSysMem semantics), NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT. A job of several DMA buffers, 1
+/// and more, is one job: they are queued one behind the other or not at all, *fence is the last one's, and a fault of
+/// any of them is the job's. FERRY_VIDMM_RENAMED, which is no error: nothing is queued, the address for a reference is
+/// not the own one of the instance that holds the content; ask for it (ferry_vidmm_own_address()), write the commands
+/// anew, for FERRY_VIDMM_NOWHERE if it has none any more, and submit again.
 int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context, const struct ferry_vidmm_submission *buffers,
                        uint32_t count, uint64_t *fence);
 /// Wait until the job is done. Errors: HANDLE, ARGUMENT (not the number of a job of this context; of those that are
@@ -289,13 +288,6 @@ int ferry_vidmm_update_virtual_at_once(struct ferry_vidmm *manager, D3DKMT_HANDL
                                        const struct ferry_vidmm_update *operations, uint32_t count,
                                        struct ferry_vidmm_updated *result);
 
-struct ferry_vidmm_mapping {
-    uint64_t address, bytes;  // 0 bytes: there is nothing at the address or behind it
-    D3DKMT_HANDLE allocation; // 0 = only reserved
-    uint64_t offset;
-    bool read_only;
-    bool zeros; // only reserved, and reads as zeros
-};
 /// What is at the address, or the first behind it. Errors: ARGUMENT, HANDLE, DEVICE_LOST, UNSUPPORTED.
 int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, uint64_t address,
                              struct ferry_vidmm_mapping *mapping);

@@ -98,7 +98,12 @@ static void fill(void)
     struct machine_job job = {0};
     struct ferry_vidmm_reference reference = {s->handle, true};
     machine_job_fill(&job, 0, 0, (uint32_t)s->size, meanwhile.pattern);
-    struct ferry_vidmm_submission buffer = {job.commands, job.bytes, &reference, 1, job.patches, job.patch_count, NULL};
+    struct ferry_vidmm_submission buffer = {.commands = job.commands,
+                                            .bytes = job.bytes,
+                                            .references = &reference,
+                                            .reference_count = 1,
+                                            .patches = job.patches,
+                                            .patch_count = job.patch_count};
     D3DKMT_HANDLE context = meanwhile.queue < DEVICES ? chaos.devices[s->device].context : chaos.other[s->device];
     meanwhile.result = ferry_vidmm_submit(chaos.world->manager, context, &buffer, 1, &meanwhile.fence);
     if (meanwhile.result != FERRY_OK)

@@ -294,11 +294,19 @@ bool chaos_submit(struct shadow *to, struct shadow *from, const struct machine_j
         jobs[i] = (struct machine_job){0};
         machine_job_fill(&jobs[i], 0, 0, (uint32_t)named[i]->size, patterns[i]);
         others[i] = (struct ferry_vidmm_reference){named[i]->handle, true};
-        buffers[i] = (struct ferry_vidmm_submission){jobs[i].commands, jobs[i].bytes,       &others[i], 1,
-                                                     jobs[i].patches,  jobs[i].patch_count, NULL};
+        buffers[i] = (struct ferry_vidmm_submission){.commands = jobs[i].commands,
+                                                     .bytes = jobs[i].bytes,
+                                                     .references = &others[i],
+                                                     .reference_count = 1,
+                                                     .patches = jobs[i].patches,
+                                                     .patch_count = jobs[i].patch_count};
     }
-    buffers[before] = (struct ferry_vidmm_submission){job->commands, job->bytes,       references, count,
-                                                      job->patches,  job->patch_count, NULL};
+    buffers[before] = (struct ferry_vidmm_submission){.commands = job->commands,
+                                                      .bytes = job->bytes,
+                                                      .references = references,
+                                                      .reference_count = count,
+                                                      .patches = job->patches,
+                                                      .patch_count = job->patch_count};
     int result =
         chaos_joined(ferry_vidmm_submit(chaos.world->manager, context, buffers, before + 1, &fence), to->device);
     if (chaos_no_memory(result))

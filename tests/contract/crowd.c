@@ -149,8 +149,12 @@ void runner_fills(struct runner *runner, unsigned which, uint64_t offset, uint32
     struct machine_job job = {0};
     machine_job_fill(&job, 0, offset, bytes, pattern);
     struct ferry_vidmm_reference reference = {runner->allocations[which], true};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes,       &reference, 1,
-                                                job.patches,  job.patch_count, NULL};
+    struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                .bytes = job.bytes,
+                                                .references = &reference,
+                                                .reference_count = 1,
+                                                .patches = job.patches,
+                                                .patch_count = job.patch_count};
     runner_calls(runner);
     runner->wrong +=
         ferry_vidmm_submit(runner->crowd->world->manager, runner->program.context, &submission, 1, fence) != FERRY_OK;
@@ -218,7 +222,7 @@ static void *trickle(void *context)
     struct machine_job job = {0};
     uint64_t fence = 0, before = 0;
     machine_job_nothing(&job);
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes, NULL, 0, NULL, 0, NULL};
+    struct ferry_vidmm_submission submission = {.commands = job.commands, .bytes = job.bytes};
     while (!runner->crowd->enough) {
         runner_calls(runner);
         runner->wrong += ferry_vidmm_submit(world->manager, runner->program.context, &submission, 1, &fence) < 0;
@@ -260,7 +264,8 @@ static void works_alone(struct world *world, const struct program *program, enum
     struct ferry_vidmm_reference reference = {only, false};
     machine_job_nothing(&job);
     for (unsigned i = 0; i < jobs; i++) {
-        struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, only != 0, NULL, 0, NULL};
+        struct ferry_vidmm_submission submission = {
+            .commands = job.commands, .bytes = job.bytes, .references = &reference, .reference_count = only != 0};
         assert_int_equal(ferry_vidmm_submit(world->manager, program->context, &submission, 1, &fence), FERRY_OK);
         world_wait(world, fence);
     }

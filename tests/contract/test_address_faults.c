@@ -47,7 +47,8 @@ static uint64_t copy(struct world *world, D3DKMT_HANDLE context, const D3DKMT_HA
     const uint32_t kind = FERRY_ADDRESS_KIND_VIRTUAL;
     uint8_t packet[FERRY_PACKET_COPY_SIZE] = {0};
     struct ferry_vidmm_reference references[2] = {{names[0], true}, {names[1], false}};
-    struct ferry_vidmm_submission job = {packet, sizeof(packet), references, 2, NULL, 0, NULL};
+    struct ferry_vidmm_submission job = {
+        .commands = packet, .bytes = sizeof(packet), .references = references, .reference_count = 2};
     uint64_t fence = 0;
     put(packet,
         FERRY_PUT(FERRY_PACKET_HEADER_OPCODE, (uint32_t)FERRY_OPCODE_COPY) |

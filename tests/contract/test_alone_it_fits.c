@@ -65,7 +65,8 @@ static int name(struct world *world, const struct program *program, const D3DKMT
     for (uint32_t i = 0; i < count; i++)
         references[i] = (struct ferry_vidmm_reference){handles[i], i % 2 == 0};
     machine_job_nothing(&job);
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, count, NULL, 0, NULL};
+    struct ferry_vidmm_submission submission = {
+        .commands = job.commands, .bytes = job.bytes, .references = references, .reference_count = count};
     return ferry_vidmm_submit(world->manager, program->context, &submission, 1, &fence);
 }
 

@@ -70,8 +70,12 @@ static uint64_t copy(struct world *world, D3DKMT_HANDLE patched, D3DKMT_HANDLE o
     assert_int_equal(job.patch_count, 2);
     uint32_t by_address = job.patches[0].AllocationIndex == 1 ? 0 : 1;
     machine_job_by_address(job.commands, &job.patches[by_address], address);
-    struct ferry_vidmm_submission submission = {
-        job.commands, job.bytes, references, other ? 2 : 1, &job.patches[1 - by_address], 1, NULL};
+    struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                .bytes = job.bytes,
+                                                .references = references,
+                                                .reference_count = other ? 2 : 1,
+                                                .patches = &job.patches[1 - by_address],
+                                                .patch_count = 1};
     assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, 1, &fence), FERRY_OK);
     return fence;
 }

@@ -104,7 +104,12 @@ static void bad_submissions_change_nothing(void **state)
     struct machine_job job = {0};
     machine_job_fill(&job, 0, 0, 64, 1);
     struct ferry_vidmm_reference reference = {a, true};
-    struct ferry_vidmm_submission good = {job.commands, job.bytes, &reference, 1, job.patches, job.patch_count, NULL},
+    struct ferry_vidmm_submission good = {.commands = job.commands,
+                                          .bytes = job.bytes,
+                                          .references = &reference,
+                                          .reference_count = 1,
+                                          .patches = job.patches,
+                                          .patch_count = job.patch_count},
                                   s = good;
     uint64_t fence = 0;
     assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &s, 1, &fence), FERRY_ERROR_NOT_RESIDENT);

@@ -29,7 +29,8 @@ static void put(struct world *world, const struct program *program, D3DKMT_HANDL
     struct ferry_vidmm_reference reference = {allocation, true};
     uint64_t fence;
     machine_job_nothing(&job);
-    struct ferry_vidmm_submission buffer = {job.commands, job.bytes, &reference, allocation != 0, NULL, 0, NULL};
+    struct ferry_vidmm_submission buffer = {
+        .commands = job.commands, .bytes = job.bytes, .references = &reference, .reference_count = allocation != 0};
     assert_int_equal(ferry_vidmm_submit(world->manager, program->context, &buffer, 1, &fence), FERRY_OK);
 }
 

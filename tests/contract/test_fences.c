@@ -17,7 +17,7 @@ static uint64_t put(struct world *world, D3DKMT_HANDLE context, uint32_t buffers
     machine_job_nothing(&job);
     struct ferry_vidmm_submission submissions[4];
     for (uint32_t i = 0; i < 4; i++)
-        submissions[i] = (struct ferry_vidmm_submission){job.commands, job.bytes, NULL, 0, NULL, 0, NULL};
+        submissions[i] = (struct ferry_vidmm_submission){.commands = job.commands, .bytes = job.bytes};
     assert_int_equal(ferry_vidmm_submit(world->manager, context, submissions, buffers, &fence), FERRY_OK);
     return fence;
 }

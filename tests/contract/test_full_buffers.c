@@ -23,8 +23,12 @@ static void copy_from_address(struct world *world, D3DKMT_HANDLE to, D3DKMT_HAND
     assert_int_equal(job.patch_count, 2);
     uint32_t by_address = job.patches[0].AllocationIndex == 1 ? 0 : 1;
     machine_job_by_address(job.commands, &job.patches[by_address], ADDRESS);
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, 2, &job.patches[1 - by_address], 1,
-                                                NULL};
+    struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                .bytes = job.bytes,
+                                                .references = references,
+                                                .reference_count = 2,
+                                                .patches = &job.patches[1 - by_address],
+                                                .patch_count = 1};
     assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, 1, &fence), FERRY_OK);
     world_wait(world, fence);
 }

@@ -133,8 +133,12 @@ static int submit_three(struct world *world, const D3DKMT_HANDLE pages[5], unsig
         machine_job_copy(&jobs[i], 0, 0, 1, 0, PAGE_SIZE);
         references[i][0] = (struct ferry_vidmm_reference){pages[i + 1], true};
         references[i][1] = (struct ferry_vidmm_reference){i == wrong ? pages[4] : pages[i], false};
-        buffers[i] = (struct ferry_vidmm_submission){jobs[i].commands, jobs[i].bytes,       references[i], 2,
-                                                     jobs[i].patches,  jobs[i].patch_count, NULL};
+        buffers[i] = (struct ferry_vidmm_submission){.commands = jobs[i].commands,
+                                                     .bytes = jobs[i].bytes,
+                                                     .references = references[i],
+                                                     .reference_count = 2,
+                                                     .patches = jobs[i].patches,
+                                                     .patch_count = jobs[i].patch_count};
     }
     return ferry_vidmm_submit(world->manager, world->context, buffers, 3, fence);
 }

@@ -84,7 +84,8 @@ static double neighbour(unsigned count, void (*step)(struct world *world, D3DKMT
         for (unsigned k = 0; k < n; k++)
             refs[k] = (struct ferry_vidmm_reference){first[i + k], true};
         machine_job_nothing(&job);
-        struct ferry_vidmm_submission s = {job.commands, job.bytes, refs, n, NULL, 0, NULL};
+        struct ferry_vidmm_submission s = {
+            .commands = job.commands, .bytes = job.bytes, .references = refs, .reference_count = n};
         uint64_t fence;
         int r = ferry_vidmm_submit(world->manager, hogs, &s, 1, &fence);
         if (r) {

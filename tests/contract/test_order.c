@@ -16,8 +16,12 @@ static uint64_t fill_on(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDL
     struct machine_job job = {0};
     machine_job_fill(&job, 0, 0, PAGE_SIZE, pattern);
     struct ferry_vidmm_reference reference = {allocation, true};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes,       &reference, 1,
-                                                job.patches,  job.patch_count, NULL};
+    struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                .bytes = job.bytes,
+                                                .references = &reference,
+                                                .reference_count = 1,
+                                                .patches = job.patches,
+                                                .patch_count = job.patch_count};
     uint64_t fence = 0;
     assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
     return fence;
@@ -46,8 +50,12 @@ static uint64_t copy_on(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDL
     struct machine_job job = {0};
     machine_job_copy(&job, 0, 0, 1, 0, PAGE_SIZE);
     struct ferry_vidmm_reference references[2] = {{to, true}, {from, false}};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes,       references, 2,
-                                                job.patches,  job.patch_count, NULL};
+    struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                .bytes = job.bytes,
+                                                .references = references,
+                                                .reference_count = 2,
+                                                .patches = job.patches,
+                                                .patch_count = job.patch_count};
     uint64_t fence = 0;
     assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
     return fence;

@@ -75,8 +75,12 @@ static void other_devices_paging_overtakes_a_page_out_that_waits_for_a_job(void 
     struct machine_job job = {0};
     machine_job_copy(&job, 0, 0, 1, 0, PAGE_SIZE);
     struct ferry_vidmm_reference references[] = {{first, true}, {theirs, false}};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes,       references, 2,
-                                                job.patches,  job.patch_count, NULL};
+    struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                .bytes = job.bytes,
+                                                .references = references,
+                                                .reference_count = 2,
+                                                .patches = job.patches,
+                                                .patch_count = job.patch_count};
     uint64_t fence, seen;
     assert_int_equal(ferry_vidmm_submit(world->manager, n.context, &submission, 1, &fence), FERRY_OK);
     assert_int_equal(ferry_vidmm_wait_paging(world->manager, n.queue, value), FERRY_OK);

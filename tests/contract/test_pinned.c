@@ -102,7 +102,7 @@ static void R150_a_reset_after_a_hang_leaves_a_pinned_one_in_its_place(void **st
         assert_int_equal(ferry_vidmm_create_context(world->manager, device, 2, &context, NULL), FERRY_OK);
         struct machine_job job = {0};
         machine_job_nothing(&job);
-        struct ferry_vidmm_submission hangs = {job.commands, job.bytes, NULL, 0, NULL, 0, NULL};
+        struct ferry_vidmm_submission hangs = {.commands = job.commands, .bytes = job.bytes};
         uint64_t fence;
         assert_int_equal(ferry_vidmm_submit(world->manager, context, &hangs, 1, &fence), FERRY_OK);
         world_gpu_name(world, world->context, local, false);

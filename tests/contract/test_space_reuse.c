@@ -36,7 +36,12 @@ static int copy_from(struct world *world, D3DKMT_HANDLE to, uint64_t from)
             break;
         }
     assert_int_equal(job.patch_count, 1);
-    struct ferry_vidmm_submission buffer = {job.commands, job.bytes, &reference, 1, job.patches, job.patch_count, NULL};
+    struct ferry_vidmm_submission buffer = {.commands = job.commands,
+                                            .bytes = job.bytes,
+                                            .references = &reference,
+                                            .reference_count = 1,
+                                            .patches = job.patches,
+                                            .patch_count = job.patch_count};
     assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &buffer, 1, &fence), FERRY_OK);
     return ferry_vidmm_wait(world->manager, world->context, fence);
 }

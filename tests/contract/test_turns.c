@@ -260,8 +260,12 @@ static void *submit_one(void *context)
     uint64_t fence = 0;
     machine_job_fill(&job, 0, 0, 64, 3);
     struct ferry_vidmm_reference reference = {runner->allocations[0], true};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes,       &reference, 1,
-                                                job.patches,  job.patch_count, NULL};
+    struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                .bytes = job.bytes,
+                                                .references = &reference,
+                                                .reference_count = 1,
+                                                .patches = job.patches,
+                                                .patch_count = job.patch_count};
     struct ferry_vidmm *manager = runner->crowd->world->manager;
     runner->wrong += ferry_vidmm_submit(manager, runner->program.context, &submission, 1, &fence) != FERRY_OK;
     runner->wrong += ferry_vidmm_wait(manager, runner->program.context, fence) != FERRY_OK;
@@ -316,7 +320,7 @@ static void a_program_has_few_jobs_in_line_while_another_waits(void **state)
     uint64_t fences[2];
     unsigned node;
     machine_job_nothing(&job);
-    const struct ferry_vidmm_submission nothing = {job.commands, job.bytes, NULL, 0, NULL, 0, NULL};
+    const struct ferry_vidmm_submission nothing = {.commands = job.commands, .bytes = job.bytes};
     assert_int_equal(ferry_vidmm_create_device_of(world->manager, programs[0].process, &second.device), FERRY_OK);
     const D3DKMT_HANDLE devices[] = {programs[0].device, second.device, programs[1].device};
     for (unsigned i = 0; i < 3; i++)

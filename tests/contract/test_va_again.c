@@ -18,7 +18,12 @@ static int reads_at(struct world *world, D3DKMT_HANDLE target, uint64_t address)
         else
             machine_job_by_address(job.commands, &job.patches[i], address);
     }
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, 1, &left, 1, NULL};
+    struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                .bytes = job.bytes,
+                                                .references = &reference,
+                                                .reference_count = 1,
+                                                .patches = &left,
+                                                .patch_count = 1};
     assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, 1, &fence), FERRY_OK);
     return ferry_vidmm_wait(world->manager, world->context, fence);
 }

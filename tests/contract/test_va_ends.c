@@ -127,7 +127,7 @@ static void a_program_ends_behind_what_its_updates_have_queued(void **state)
     world->knobs->hold_node = 1;
     struct machine_job job = {0};
     machine_job_nothing(&job);
-    const struct ferry_vidmm_submission nothing = {job.commands, job.bytes, NULL, 0, NULL, 0, NULL};
+    const struct ferry_vidmm_submission nothing = {.commands = job.commands, .bytes = job.bytes};
     uint64_t fence;
     assert_int_equal(ferry_vidmm_submit(manager, slow, &nothing, 1, &fence), FERRY_OK);
     struct ferry_vidmm_update change = {.kind = FERRY_VIDMM_UNMAP, .address = x, .bytes = PAGES(4)};

@@ -225,7 +225,8 @@ static void name_some(struct space *s, D3DKMT_HANDLE handle)
     machine_job_copy(&job, 0, 0, 0, 64, 64);
     for (uint32_t i = 0; i < 2; i++)
         machine_job_by_address(job.commands, &job.patches[i], s->at_result + i * PAGE_SIZE);
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, 1 + count, NULL, 0, NULL};
+    struct ferry_vidmm_submission submission = {
+        .commands = job.commands, .bytes = job.bytes, .references = references, .reference_count = 1 + count};
     CHECK(ferry_vidmm_submit(world->manager, s->contexts[draw(2)], &submission, 1, &fence) == FERRY_OK);
     for (uint32_t i = 0; i < count; i++)
         CHECK(world_evict(world, names[i]) == FERRY_OK);

@@ -287,7 +287,8 @@ static void a_job_for_another_instance_is_not_taken(void **state)
         .size = sizeof(range), .address = MAPPED, .bytes = PAGES(4), .each_instance = true};
     struct machine_job job = {.bytes = 0};
     const struct ferry_vidmm_reference reference = {r.allocation, false};
-    struct ferry_vidmm_submission submission = {job.commands, 0, &reference, 1, NULL, 0, NULL};
+    struct ferry_vidmm_submission submission = {
+        .commands = job.commands, .bytes = 0, .references = &reference, .reference_count = 1};
     assert_int_equal(ferry_vidmm_map_virtual(r.world->manager, r.world->device, r.allocation, 0, false, &range),
                      FERRY_OK);
     machine_job_copy(&job, 0, 0, 0, PAGES(1), 64);

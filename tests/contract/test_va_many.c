@@ -233,7 +233,13 @@ static void name_it(const struct question *q)
     machine_job_copy(&job, 0, 0, 0, 0, 64);
     for (uint32_t i = 0; i < 2; i++)
         machine_job_by_address(job.commands, &job.patches[i], q->at + i * PAGE_SIZE);
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, 1, NULL, 0, &address};
+    struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                .bytes = job.bytes,
+                                                .references = &reference,
+                                                .reference_count = 1,
+                                                .patches = NULL,
+                                                .patch_count = 0,
+                                                .addresses = &address};
     if (ferry_vidmm_submit(q->world->manager, q->context, &submission, 1, &fence) != FERRY_OK)
         _exit(1);
 }

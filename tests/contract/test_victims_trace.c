@@ -118,7 +118,8 @@ static uint64_t managed(const struct trace *trace, uint64_t room, bool lru)
             references[n] = (struct ferry_vidmm_reference){list[n], false};
         }
         assert_true(world_resident(world, list, count) >= 0);
-        struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, count, NULL, 0, NULL};
+        struct ferry_vidmm_submission submission = {
+            .commands = job.commands, .bytes = job.bytes, .references = references, .reference_count = count};
         assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, 1, &fence), FERRY_OK);
         D3DDDICB_EVICT evict = {.NumAllocations = count, .AllocationList = list};
         assert_int_equal(ferry_vidmm_evict(world->manager, world->device, &evict), FERRY_OK);

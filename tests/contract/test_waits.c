@@ -37,8 +37,12 @@ static uint64_t copy_on(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDL
     struct machine_job job = {0};
     machine_job_copy(&job, 0, 0, 1, 0, bytes);
     struct ferry_vidmm_reference references[] = {{to, true}, {from, false}};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes,       references, 2,
-                                                job.patches,  job.patch_count, NULL};
+    struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                .bytes = job.bytes,
+                                                .references = references,
+                                                .reference_count = 2,
+                                                .patches = job.patches,
+                                                .patch_count = job.patch_count};
     uint64_t fence = 0;
     assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
     return fence;
@@ -144,8 +148,12 @@ static uint64_t swap_on(struct world *world, D3DKMT_HANDLE context, const D3DKMT
     machine_job_copy(&job, 1, 0, 2, 0, (uint32_t)PAGES(1));
     machine_job_copy(&job, 1, PAGES(1), 2, PAGES(1), (uint32_t)PAGES(1));
     struct ferry_vidmm_reference references[] = {{pair[0], true}, {pair[1], true}, {between, true}};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes,       references, 3,
-                                                job.patches,  job.patch_count, NULL};
+    struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                .bytes = job.bytes,
+                                                .references = references,
+                                                .reference_count = 3,
+                                                .patches = job.patches,
+                                                .patch_count = job.patch_count};
     uint64_t fence = 0;
     assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
     return fence;
@@ -210,8 +218,12 @@ static void a_copy_over_itself_that_a_reset_cuts_goes_on_with_the_rest(void **st
             struct machine_job job = {0};
             machine_job_copy(&job, 0, 4 * to, 0, 4 * from, 4 * moved);
             struct ferry_vidmm_reference reference = {allocation[i], true};
-            struct ferry_vidmm_submission submission = {job.commands, job.bytes,       &reference, 1,
-                                                        job.patches,  job.patch_count, NULL};
+            struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                        .bytes = job.bytes,
+                                                        .references = &reference,
+                                                        .reference_count = 1,
+                                                        .patches = job.patches,
+                                                        .patch_count = job.patch_count};
             assert_int_equal(ferry_vidmm_submit(world->manager, player[i].context, &submission, 1, &fence[i]),
                              FERRY_OK);
         }

@@ -115,7 +115,7 @@ static void who_has_nothing_but_what_is_pinned_is_in_nobodys_way(void **state)
         uint64_t fence = world_gpu_fill(world, held, 0, 64, 1);
         struct machine_job job = {0};
         machine_job_nothing(&job);
-        const struct ferry_vidmm_submission nothing = {job.commands, job.bytes, NULL, 0, NULL, 0, NULL};
+        const struct ferry_vidmm_submission nothing = {.commands = job.commands, .bytes = job.bytes};
         uint64_t pinners = 0, number;
         if (works)
             assert_int_equal(ferry_vidmm_submit(world->manager, pins.context, &nothing, 1, &pinners), FERRY_OK);

@@ -68,8 +68,10 @@ static inline int try_copy(struct world *world, D3DKMT_HANDLE context, const D3D
     assert_int_equal(job.patch_count, 2);
     for (uint32_t i = 0; i < 2; i++)
         machine_job_by_address(job.commands, &job.patches[i], job.patches[i].AllocationIndex == 0 ? to : from);
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, names[0] == names[1] ? 1u : 2u,
-                                                NULL,         0,         NULL};
+    struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                .bytes = job.bytes,
+                                                .references = references,
+                                                .reference_count = names[0] == names[1] ? 1u : 2u};
     return ferry_vidmm_submit(world->manager, context, &submission, 1, fence);
 }
 

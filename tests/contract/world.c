@@ -238,8 +238,12 @@ uint64_t world_gpu_fill(struct world *world, D3DKMT_HANDLE allocation, uint64_t 
     struct machine_job job = {0};
     machine_job_fill(&job, 0, offset, bytes, pattern);
     struct ferry_vidmm_reference reference = {allocation, true};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes,       &reference, 1,
-                                                job.patches,  job.patch_count, NULL};
+    struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                .bytes = job.bytes,
+                                                .references = &reference,
+                                                .reference_count = 1,
+                                                .patches = job.patches,
+                                                .patch_count = job.patch_count};
     uint64_t fence = 0;
     assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, 1, &fence), FERRY_OK);
     return fence;
@@ -251,8 +255,12 @@ uint64_t world_gpu_copy(struct world *world, D3DKMT_HANDLE to, uint64_t to_offse
     struct machine_job job = {0};
     machine_job_copy(&job, 0, to_offset, 1, from_offset, bytes);
     struct ferry_vidmm_reference references[2] = {{to, true}, {from, false}};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes,       references, 2,
-                                                job.patches,  job.patch_count, NULL};
+    struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                .bytes = job.bytes,
+                                                .references = references,
+                                                .reference_count = 2,
+                                                .patches = job.patches,
+                                                .patch_count = job.patch_count};
     uint64_t fence = 0;
     assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, 1, &fence), FERRY_OK);
     return fence;
@@ -266,8 +274,12 @@ uint64_t world_gpu_put(struct world *world, D3DKMT_HANDLE allocation, uint64_t o
     machine_job_fill(&job, 0, 0, bytes, pattern);
     machine_job_copy(&job, 1, offset, 0, 0, bytes);
     struct ferry_vidmm_reference references[2] = {{source, true}, {allocation, true}};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes,       references, 2,
-                                                job.patches,  job.patch_count, NULL};
+    struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                .bytes = job.bytes,
+                                                .references = references,
+                                                .reference_count = 2,
+                                                .patches = job.patches,
+                                                .patch_count = job.patch_count};
     uint64_t fence = 0;
     assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, 1, &fence), FERRY_OK);
     assert_true(world_evict(world, source) >= 0);
@@ -279,7 +291,8 @@ uint64_t world_gpu_name(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDL
     struct machine_job job = {0};
     machine_job_nothing(&job);
     struct ferry_vidmm_reference reference = {allocation, write};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, 1, NULL, 0, NULL};
+    struct ferry_vidmm_submission submission = {
+        .commands = job.commands, .bytes = job.bytes, .references = &reference, .reference_count = 1};
     uint64_t fence = 0;
     assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
     return fence;

@@ -86,6 +86,7 @@ void manager_updates(struct run *run)
     CALL(manager_submit(run, 0, MAPPED, PLAIN, &fence));
     CALL(UPDATE(mapping(run, OWN, x + PAGES(1), 0, 2), copying(x + PAGES(500), 4, x + PAGES(299))));
     CALL(UPDATE(unmapping(x + PAGES(301), 101)));
+    CALL(manager_submit_reaching(run, MAPPED, PLAIN, x, &fence));
     // Some of it is so already.
     CALL(UPDATE(mapping(run, WIDE, x + PAGES(400), 0, 12), mapping(run, OWN, x + PAGES(402), 0, 1)));
     CALL(manager_submit(run, 0, KEPT, PLAIN, &fence));

@@ -19,6 +19,8 @@ int manager_resident(struct run *run, unsigned device, const unsigned *numbers, 
 int manager_evict(struct run *run, unsigned device, const unsigned *numbers, UINT count);
 /// The first words of `from` into those of `to`.
 int manager_submit(struct run *run, unsigned context, unsigned to, unsigned from, uint64_t *fence);
+/// Of the first context, and it reaches four pages at that address besides.
+int manager_submit_reaching(struct run *run, unsigned to, unsigned from, uint64_t address, uint64_t *fence);
 
 // ---- manager_addresses.c ----
 /// Parts of the program of driver model 2.

@@ -136,13 +136,35 @@ int manager_evict(struct run *run, unsigned device, const unsigned *numbers, UIN
 }
 
 // The first words of `from` into those of `to`.
+int manager_submit_reaching(struct run *run, unsigned to, unsigned from, uint64_t address, uint64_t *fence)
+{
+    // Much has been mapped since.
+    const struct ferry_vidmm_reach reach = {.address = address, .bytes = PAGES(4), .rows = 1, .write = true};
+    struct machine_job job = {0};
+    machine_job_copy(&job, 0, 0, 1, 0, PAGE_SIZE);
+    struct ferry_vidmm_reference references[2] = {{run->allocation[to], true}, {run->allocation[from], false}};
+    struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                .bytes = job.bytes,
+                                                .references = references,
+                                                .reference_count = 2,
+                                                .patches = job.patches,
+                                                .patch_count = job.patch_count,
+                                                .reaches = &reach,
+                                                .reach_count = 1};
+    return ferry_vidmm_submit(run->manager, run->context[0], &submission, 1, fence);
+}
+
 int manager_submit(struct run *run, unsigned context, unsigned to, unsigned from, uint64_t *fence)
 {
     struct machine_job job = {0};
     machine_job_copy(&job, 0, 0, 1, 0, PAGE_SIZE);
     struct ferry_vidmm_reference references[2] = {{run->allocation[to], true}, {run->allocation[from], false}};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes,       references, 2,
-                                                job.patches,  job.patch_count, NULL};
+    struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                .bytes = job.bytes,
+                                                .references = references,
+                                                .reference_count = 2,
+                                                .patches = job.patches,
+                                                .patch_count = job.patch_count};
     return ferry_vidmm_submit(run->manager, run->context[context], &submission, 1, fence);
 }
 
@@ -151,7 +173,8 @@ static int submit_nothing(struct run *run, unsigned context, unsigned number, ui
     struct machine_job job = {0};
     machine_job_nothing(&job);
     struct ferry_vidmm_reference reference = {run->allocation[number], false};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, 1, NULL, 0, NULL};
+    struct ferry_vidmm_submission submission = {
+        .commands = job.commands, .bytes = job.bytes, .references = &reference, .reference_count = 1};
     return ferry_vidmm_submit(run->manager, run->context[context], &submission, 1, fence);
 }
 
@@ -162,9 +185,16 @@ static int submit_three(struct run *run, unsigned context, unsigned to, unsigned
     machine_job_nothing(&nothing);
     machine_job_copy(&job, 0, 0, 1, 0, PAGE_SIZE);
     struct ferry_vidmm_reference references[2] = {{run->allocation[to], true}, {run->allocation[from], false}};
-    struct ferry_vidmm_submission empty = {nothing.commands, nothing.bytes, &references[1], 1, NULL, 0, NULL};
-    struct ferry_vidmm_submission buffers[3] = {
-        empty, {job.commands, job.bytes, references, 2, job.patches, job.patch_count, NULL}, empty};
+    struct ferry_vidmm_submission empty = {
+        .commands = nothing.commands, .bytes = nothing.bytes, .references = &references[1], .reference_count = 1};
+    struct ferry_vidmm_submission buffers[3] = {empty,
+                                                {.commands = job.commands,
+                                                 .bytes = job.bytes,
+                                                 .references = references,
+                                                 .reference_count = 2,
+                                                 .patches = job.patches,
+                                                 .patch_count = job.patch_count},
+                                                empty};
     return ferry_vidmm_submit(run->manager, run->context[context], buffers, 3, fence);
 }
 

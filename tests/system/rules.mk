@@ -4,7 +4,7 @@
 SYSTEM_TESTS := calls call_backs poll poll_ends residency failures programs random_calls rectangles rectangle_sides tiles tiled_images \
     copy_rectangle va_rectangles copy_tiles tile_addresses \
     views linear_views runs iommu models virtual virtual_aperture virtual_instances virtual_paging tables va_update va_pages va_zeros \
-    walks agreement
+    va_named walks agreement
 # On the model the agreement run compares the model with itself: it shows that the comparison is fair.
 SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_sim)
 # In driver model 2 jobs name allocations by GPU virtual addresses; those of `virtual...`, `tables`, `va_...` and `walks` have it always.
@@ -14,7 +14,7 @@ SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_sim_model2)
 # Page tables in system memory, which are walked over the link.
 SYSTEM_HOST_TABLES := random_calls virtual_aperture virtual_instances walks
 SYSTEM_HOST_TABLES := $(SYSTEM_HOST_TABLES:%=%_sim) $(SYSTEM_HOST_TABLES:%=%_model) \
-    $(addsuffix _model,tables va_pages va_rectangles va_update va_zeros virtual virtual_paging)
+    $(addsuffix _model,tables va_named va_pages va_rectangles va_update va_zeros virtual virtual_paging)
 SYSTEM_RUNS += $(SYSTEM_HOST_TABLES:%=$(BUILD)/tests/system_%_host_tables)
 # Content by addresses of the paging process, also what is in tiles on one side.
 SYSTEM_VIRTUAL_PAGING := copy_tiles tiled_images tile_addresses random_calls
@@ -35,7 +35,7 @@ $(BUILD)/system/rectangles $(BUILD)/system/rectangle_sides: tests/system/rectang
 $(BUILD)/system/copy_rectangle $(BUILD)/system/va_rectangles $(BUILD)/system/copy_tiles \
     $(BUILD)/system/tiles $(BUILD)/system/tiled_images $(BUILD)/system/tile_addresses $(BUILD)/system/views $(BUILD)/system/linear_views \
     $(BUILD)/system/random_calls: tests/system/tile_images.h
-$(BUILD)/system/va_update $(BUILD)/system/va_pages $(BUILD)/system/va_zeros: tests/system/updates.h
+$(BUILD)/system/va_update $(BUILD)/system/va_pages $(BUILD)/system/va_zeros $(BUILD)/system/va_named: tests/system/updates.h
 $(BUILD)/system/virtual $(BUILD)/system/tables: tests/system/virtual_machine.h
 # Others come in between two reads of a walk.
 $(BUILD)/system/walks: private LDLIBS += -Wl,--wrap=ferry_gpu_window_read,--wrap=ferry_vidmm_read_table

@@ -161,6 +161,19 @@ static void a_job_that_was_recorded_before_sees_what_is_there_when_it_is_submitt
     ok(ferry_queue_submit(m.queue, &fence));
     ok(ferry_queue_wait(m.queue, fence));
     check_slots(&m, 3);
+    // And when more is named than was recorded.
+    struct ferry_va late = {.size = sizeof late, .address = UINT64_C(5) << 32, .bytes = LARGE};
+    discard(&m, 2);
+    ok(ferry_queue_copy(m.queue, m.large[1], 0, m.large[0], 0, LARGE));
+    ok(ferry_queue_copy(m.queue, m.large[1], 0, m.source, 0, BYTES));
+    ok(ferry_queue_submit(m.queue, &fence));
+    ok(ferry_queue_copy(m.queue, m.result, BYTES, m.source, 0, BYTES));
+    ok(ferry_queue_fill_va(m.queue, late.address, 64, 0, 1));
+    discard(&m, 1);
+    ok(ferry_va_map(m.device, m.large[0], 0, false, &late));
+    ok(ferry_queue_submit(m.queue, &fence));
+    ok(ferry_queue_wait(m.queue, fence));
+    check_slots(&m, 3);
     ferry_adapter_close(m.adapter);
 }
 

@@ -477,10 +477,10 @@ int ferry_queue_copy(struct ferry_queue *queue, struct ferry_allocation *destina
 int ferry_queue_fill(struct ferry_queue *queue, struct ferry_allocation *destination, uint64_t offset, uint32_t bytes,
                      uint64_t pattern, uint32_t pattern_bytes);
 /// Append a copy between GPU virtual addresses of the device's program; driver model 2. What is mapped there when the
-/// call is made must be on the residency list when the job is submitted, as with ferry_queue_copy(). What is not mapped
-/// is not looked for: the job faults there, or reaches what was mapped there since, which nothing keeps in its place
-/// for the job, and what it writes there may be lost. Errors: HANDLE, RANGE (beyond 48 bits, or more allocations are
-/// mapped there than a job may name), NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED.
+/// call is made, and what is when the job is submitted, must be on the residency list then, as with ferry_queue_copy().
+/// Where nothing is mapped the job faults, or reaches what is mapped there after it was submitted, which nothing keeps
+/// in its place for the job, and what it writes there may be lost. Errors: HANDLE, RANGE (beyond 48 bits, or more
+/// allocations are mapped there than a buffer of a job may name), NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED.
 int ferry_queue_copy_va(struct ferry_queue *queue, uint64_t destination, uint64_t source, uint32_t bytes);
 /// The same for a fill with a pattern of 1, 2, 4 or 8 bytes. Errors: the same, ARGUMENT.
 int ferry_queue_fill_va(struct ferry_queue *queue, uint64_t destination, uint32_t bytes, uint64_t pattern,
@@ -489,8 +489,9 @@ int ferry_queue_fill_va(struct ferry_queue *queue, uint64_t destination, uint32_
 /// While it waits (for room in the ring, for the program's turn) others get in; what is recorded into the queue
 /// meanwhile is the next job. On an error nothing of it runs: after NO_HOST_MEMORY the recorded job is as it was and
 /// may be submitted again (unless the next one has begun), any other error drops it. Errors: HANDLE (also
-/// of an allocation that was destroyed after it was recorded), NOT_RESIDENT, LOCKED (an allocation of the job is, and
-/// is not PermanentSysMem), NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT.
+/// of an allocation that was destroyed after it was recorded), RANGE (since then more has been mapped where it goes by
+/// address than a buffer of a job may name), NOT_RESIDENT, LOCKED (an allocation of the job is, and is not
+/// PermanentSysMem), NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT.
 int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence);
 /// Wait until the job is done. Errors: HANDLE, TIMEOUT, FAULT (this job has faulted; of what was recorded behind the
 /// fault some may be done), ARGUMENT (not the number of a job

@@ -107,17 +107,16 @@ struct ferry_va_batch {
 /// out, are not kept waiting; they find the one or the other, and who has to know waits for a job behind the update (an
 /// empty one will do). Operations see what those before them in the batch have left, and what is mapped before and
 /// after is mapped all the time. All of the addresses are in one reservation of ferry_va_reserve(); those of a COPY's
-/// source too, in that one or another. A packet names what is mapped when it is recorded, so record after the update
-/// what is to use it. For tiles of a large image (docs/manual/page-tables.md). Waits only when 128 updates of the queue
-/// are not over, and, where an update of another queue maps something alike, until that one is. With
-/// `do_not_wait` it stands behind no job: what it maps is there for jobs of every queue that are submitted later and
-/// name it, also while jobs before it run; what it takes away goes as soon as the jobs that name that are over. And
-/// where it would wait it is BUSY, also where an update of its own queue maps something alike behind a job that is not
-/// over, or it unmaps what is not mapped while something that an update has unmapped has yet to go. On an error nothing
-/// has changed. Errors: ARGUMENT (no such kind; not whole pages or none; beyond 48 bits; not all in one reservation;
-/// repeat_bytes does not divide bytes), HANDLE, FOREIGN, RANGE (not all in the allocation), BUSY (an allocation of
-/// several instances), NO_VIDEO_MEMORY (of page tables; what the batch unmaps gives none back yet), NO_HOST_MEMORY,
-/// DEVICE_LOST, TIMEOUT, UNSUPPORTED.
+/// source too, in that one or another. What is to use it may be recorded before or after, and is submitted after it.
+/// For tiles of a large image (docs/manual/page-tables.md). Waits only when 128 updates of the queue are not over, and,
+/// where an update of another queue maps something alike, until that one is. With `do_not_wait` it stands behind no
+/// job: what it maps is there for jobs of every queue that are submitted later and name it, also while jobs before it
+/// run; what it takes away goes as soon as the jobs that name that are over. And where it would wait it is BUSY, also
+/// where an update of its own queue maps something alike behind a job that is not over, or it unmaps what is not mapped
+/// while something that an update has unmapped has yet to go. On an error nothing has changed. Errors: ARGUMENT (no
+/// such kind; not whole pages or none; beyond 48 bits; not all in one reservation; repeat_bytes does not divide bytes),
+/// HANDLE, FOREIGN, RANGE (not all in the allocation), BUSY (an allocation of several instances), NO_VIDEO_MEMORY (of
+/// page tables; what the batch unmaps gives none back yet), NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT, UNSUPPORTED.
 int ferry_va_update(struct ferry_queue *queue, struct ferry_va_batch *batch);
 
 struct ferry_va_mapping {

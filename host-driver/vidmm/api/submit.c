@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs: checked, their allocations brought into place, handed to the node.
 #include "vidmm/api/call.h"
+#include "vidmm/api/named.h"
 #include "vidmm/memory/addresses.h"
 #include "vidmm/sched/awaited.h"
 
@@ -211,6 +212,21 @@ static bool has_to_wait(struct ferry_vidmm *manager, const struct ferry_vm_conte
     return *number != 0 && context->device->leaving_bytes > manager->memory.memory_bytes;
 }
 
+// Checked and queued, or PENDING: that job of that node has to be over before, or it is not its program's turn.
+static int submit_named(struct ferry_vidmm *manager, struct ferry_vm_context *context,
+                        const struct ferry_vidmm_submission *buffers, uint32_t count, uint64_t *fence, unsigned *node,
+                        uint64_t *number)
+{
+    int result = FERRY_OK;
+    for (uint32_t i = 0; i < count && result == FERRY_OK; i++)
+        result = check(manager, context, &buffers[i]);
+    if (result != FERRY_OK)
+        return result;
+    return has_to_wait(manager, context, buffers, count, node, number)
+               ? FERRY_PENDING
+               : submit(manager, context, buffers, count, fence, node, number);
+}
+
 int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, const struct ferry_vidmm_submission *buffers,
                        uint32_t count, uint64_t *fence)
 {
@@ -225,16 +241,17 @@ int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, const 
     for (bool again = result == FERRY_OK; again; again = result == FERRY_PENDING) {
         struct ferry_vm_context *context = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_CONTEXT, handle);
         device_handle = context ? context->device->handle : device_handle;
-        result = context ? FERRY_OK : FERRY_ERROR_HANDLE;
-        for (uint32_t i = 0; i < count && result == FERRY_OK; i++)
-            result = check(manager, context, &buffers[i]);
-        if (result != FERRY_OK)
+        if (!context) {
+            result = FERRY_ERROR_HANDLE;
             break;
+        }
         unsigned node;
         uint64_t number;
-        result = has_to_wait(manager, context, buffers, count, &node, &number)
-                     ? FERRY_PENDING
-                     : submit(manager, context, buffers, count, fence, &node, &number);
+        struct ferry_vm_named named;
+        result = ferry_vm_name_reached(context, buffers, count, &named);
+        if (result == FERRY_OK)
+            result = submit_named(manager, context, named.buffers, count, fence, &node, &number);
+        ferry_vm_named_end(&named);
         if (result == FERRY_PENDING && (result = ferry_vm_block(manager, node, number, &patience)) == FERRY_OK) {
             // What it waited for is over, but somebody else may have to come first.
             ferry_vm_yield(manager);

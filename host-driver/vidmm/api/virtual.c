@@ -209,6 +209,7 @@ int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, 
             if (!allocation)
                 find_kind(space, range, address / PAGE_SIZE, mapping);
         }
+        mapping->changes = space ? space->mapped : 0;
     }
     return ferry_vm_leave(manager, result);
 }

@@ -141,6 +141,22 @@ struct ferry_vidmm_reference {
     D3DKMT_HANDLE allocation;
     bool write; // The job writes it: the copy in video memory becomes the newer one.
 };
+// What is at an address, or the first behind it.
+struct ferry_vidmm_mapping {
+    uint64_t address, bytes;  // 0 bytes: there is nothing at the address or behind it
+    D3DKMT_HANDLE allocation; // 0 = only reserved
+    uint64_t offset;
+    bool read_only;
+    bool zeros;       // only reserved, and reads as zeros
+    uint64_t changes; // so often anything has been mapped at the program's addresses
+};
+// Rows of so many bytes at GPU virtual addresses that a packet reaches; bytes and rows are not 0.
+struct ferry_vidmm_reach {
+    uint64_t address, bytes;
+    int64_t pitch;
+    uint32_t rows;
+    bool write;
+};
 // A job: the commands with zeros where addresses belong, the allocations, and where whose address goes. The manager
 // copies the commands into a DMA buffer, fills the allocation list with each allocation's place, and has the miniport
 // patch and submit it (physical addressing; a job is one DMA buffer or several).
@@ -155,6 +171,11 @@ struct ferry_vidmm_submission {
     // its content when they were written (ferry_vidmm_own_address()); 0: at places of the patches, or at other
     // addresses.
     const uint64_t *addresses;
+    // What its packets reach by addresses. The allocations that were mapped there are among the references; those that
+    // have been since `changes` was read (ferry_vidmm_mapping) are named besides.
+    const struct ferry_vidmm_reach *reaches;
+    uint32_t reach_count;
+    uint64_t changes;
 };
 
 // A program. Its share of what is there is as its weight is to that of all programs, but no less than its reservation.

@@ -68,6 +68,7 @@ void ferry_vm_virtual_link(struct ferry_vm_allocation *allocation, struct ferry_
 {
     struct ferry_vm_range *first = allocation->mappings;
     bool second = first && first->each_instance;
+    ferry_vm_virtual_of(allocation)->mapped++;
     range->of_owner_before = second ? first : NULL;
     range->of_owner = second ? first->of_owner : first;
     if (range->of_owner)

@@ -130,6 +130,7 @@ struct ferry_vm_virtual {
     uint64_t after;
     bool updates;                  // it belongs to an update of addresses
     struct ferry_vm_awaited taken; // by updates
+    uint64_t mapped;               // so often anything has been
     HANDLE miniport;
     // Reservations of zeros: what shows each, behind which the program's jobs stand; how often any came or went; of
     // each node the program's newest job, which one that goes stays for.

@@ -19,7 +19,8 @@ TEST_PROGRAMS += $(UMD_CALL_TESTS)
 
 # A job's recording, with the test in the manager's place.
 $(BUILD)/tests/umd_recording: tests/unit/umd/test_recording.c \
-    $(call sanitized,$(addprefix host-driver/umd/,recording.c record_rectangle.c chunks.c)) $(HOST_HEADERS) $(CONTRACT)
+    $(call sanitized,$(addprefix host-driver/,umd/recording.c umd/record_rectangle.c umd/chunks.c vidmm/base/reached.c)) \
+    $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c %.o,$^) -lcmocka -o $@
 TEST_PROGRAMS += $(BUILD)/tests/umd_recording

@@ -254,61 +254,6 @@ static void what_is_found_is_not_looked_for_among_all_that_was(void **state)
     assert_true(many < 8 * few + 20e-3);
 }
 
-// CPU time in which a buffer that names so many allocations has so many named in it, each time the same work if what
-// one of them costs does not depend on how many there are: the shortest of some.
-static double of_naming(uint32_t before, uint32_t found, bool all_known)
-{
-    struct umd_recording *job = make_for(LIST);
-    struct umd_chunk *chunk = umd_chunk_next(job);
-    double shortest = 1e9;
-    assert_int_equal(umd_found_none(job), FERRY_OK);
-    for (uint32_t i = 0; i < found; i++)
-        assert_int_equal(umd_found_add(job, (D3DKMT_HANDLE)(FIRST_OWN + 7 * i), i % 2), FERRY_OK);
-    for (unsigned turn = 0; turn < 5; turn++) {
-        clock_t begun = clock();
-        for (uint32_t calls = 64 * LIST / found; calls > 0; calls--) {
-            for (uint32_t i = 0; i < before; i++) // From the last one to the first, so that no order helps.
-                chunk->references[i] = (struct ferry_vidmm_reference){
-                    .allocation = (D3DKMT_HANDLE)(FIRST_OWN + 7 * (before - 1 - i) + !all_known)};
-            chunk->reference_count = before;
-            umd_chunk_refer_found(chunk, job);
-            assert_int_equal(chunk->reference_count, all_known ? (before > found ? before : found) : before + found);
-        }
-        double took = (double)(clock() - begun) / CLOCKS_PER_SEC;
-        shortest = took < shortest ? took : shortest;
-    }
-    for (uint32_t i = 0; i < found; i++) {
-        uint32_t at = 0;
-        while (at < chunk->reference_count && chunk->references[at].allocation != FIRST_OWN + 7 * i)
-            at++;
-        assert_true(at < chunk->reference_count && chunk->references[at].write == (i % 2 != 0));
-    }
-    // The next buffer of the same packet knows none of it.
-    chunk = umd_chunk_next(job);
-    umd_chunk_refer_found(chunk, job);
-    assert_int_equal(chunk->reference_count, found);
-    umd_recording_end(job);
-    return shortest;
-}
-
-static void what_is_found_is_named_without_a_look_at_all_for_each(void **state)
-{
-    (void)state;
-    const struct {
-        uint32_t part; // of all that a buffer names is there before
-        bool all_known;
-    } cases[] = {{0, false}, {2, true}, {2, false}};
-    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        double times[2];
-        for (unsigned many = 0; many < 2; many++) {
-            uint32_t all = many ? LIST : LIST / 32, before = cases[i].part ? all / cases[i].part : 0;
-            times[many] = of_naming(before, all - before, cases[i].all_known);
-        }
-        printf("%.2f ms by 32, %.2f by %u\n", times[0] * 1e3, times[1] * 1e3, LIST);
-        assert_true(times[1] < 5 * times[0]);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,7 +262,6 @@ int main(void)
         cmocka_unit_test(a_rectangle_in_pieces_goes_on_in_the_next_buffer),
         cmocka_unit_test(a_rectangle_that_names_more_than_a_buffer_can_is_not_recorded),
         cmocka_unit_test(what_is_found_is_not_looked_for_among_all_that_was),
-        cmocka_unit_test(what_is_found_is_named_without_a_look_at_all_for_each),
     };
     return cmocka_run_group_tests_name("umd_recording", tests, NULL, NULL);
 }
