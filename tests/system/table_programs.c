@@ -97,7 +97,16 @@ static uint64_t bad_table(const struct tables *tables, uint32_t level)
     }
 }
 
-static uint64_t upper(const struct tables *tables, const struct table *table, bool main_index)
+static void share(struct tables *tables, uint32_t number)
+{
+    struct table *table = &tables->table[number];
+
+    table->shared = true;
+    for (uint32_t i = 0; table->level && i < 2; i++)
+        share(tables, table->children[i]);
+}
+
+static uint64_t upper(struct tables *tables, const struct table *table, bool main_index)
 {
     uint64_t what = draw(main_index ? 16 : 8);
 
@@ -107,7 +116,12 @@ static uint64_t upper(const struct tables *tables, const struct table *table, bo
         return large_page(tables);
     if (!tables->tidy)
         return to_table(tables, draw(4) ? table->children[draw(2)] : (uint32_t)draw(tables->count));
-    return main_index ? to_table(tables, table->children[draw(2)]) : 0;
+    if (main_index)
+        return to_table(tables, table->children[draw(2)]);
+    if (draw(3) == 0)
+        return 0;
+    share(tables, table->children[0]);
+    return to_table(tables, table->children[0]);
 }
 
 // Sixteen neighbours: one mapping of 64 KiB, or each its own.
@@ -247,13 +261,19 @@ uint32_t tables_edit(struct tables *tables, struct table_edit *edits)
     return count;
 }
 
+uint32_t tables_level(const struct tables *tables, uint32_t number)
+{
+    const struct table *table = &tables->table[number];
+
+    return !tables->tidy ? 4 : table->shared && table->level < 2 ? 2 : table->level;
+}
+
 struct table_forget tables_forget(const struct tables *tables, const struct table_edit *edit)
 {
     const struct table *table = &tables->table[edit->table];
-    uint32_t least = !tables->tidy      ? FERRY_FORGET_SCOPE_ALL
-                     : table->level > 1 ? FERRY_FORGET_SCOPE_SPACE
-                     : table->level     ? FERRY_FORGET_SCOPE_TABLE
-                                        : FERRY_FORGET_SCOPE_GROUP;
+    static const uint32_t scopes[] = {FERRY_FORGET_SCOPE_GROUP, FERRY_FORGET_SCOPE_TABLE, FERRY_FORGET_SCOPE_SPACE,
+                                      FERRY_FORGET_SCOPE_SPACE, FERRY_FORGET_SCOPE_ALL};
+    uint32_t least = scopes[tables_level(tables, edit->table)];
     struct table_forget forget = {.scope = least + (uint32_t)draw(4 - least)};
 
     if (draw(2))

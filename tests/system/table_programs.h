@@ -20,7 +20,8 @@
 
 struct tables {
     uint64_t host; // Bus address of a region of 2 MiB, aligned.
-    // What is mapped has one address, so that a narrow FORGET is enough; else entries lead to any table, of any level.
+    // What is mapped has one address, so that a narrow FORGET is enough, or, under a table that several entries lead
+    // to, several of one space. Else entries lead to any table, of any level.
     bool tidy;
     uint32_t count;
     uint32_t main_index[4], other_index[4]; // Of each level, where something is mapped.
@@ -28,6 +29,7 @@ struct tables {
     struct table {
         uint32_t page; // Of video memory or of the region.
         bool in_host, grouped[32];
+        bool shared; // Or has been: two entries have led to it, or to a table above it.
         uint32_t level, space, children[2];
         uint64_t address; // Of its first entry.
         uint64_t words[512];
@@ -55,6 +57,8 @@ void tables_turn(struct tables *tables);
 uint64_t tables_place(const struct tables *tables, uint32_t table);
 /// Draws an edit of entries of one table, which are changed in `tables` already; how many, EDITS at most.
 uint32_t tables_edit(struct tables *tables, struct table_edit *edits);
+/// The level whose entries take as wide a FORGET as those of the table do: 4 = all that there is.
+uint32_t tables_level(const struct tables *tables, uint32_t table);
 /// A FORGET that is wide enough for that.
 struct table_forget tables_forget(const struct tables *tables, const struct table_edit *edit);
 /// An address for `bytes` bytes, 4 pages at most, to be written or read.

@@ -103,7 +103,7 @@ static void log_word(const char *what, const struct table_edit *edit, uint32_t a
 
     fprintf(file, "%s %llu %u %u %llu %llu %u %u %llu\n", what, (unsigned long long)fence + 1, at, table->in_host,
             (unsigned long long)tables_place(&tables, edit->table) + 8 * edit->index, (unsigned long long)edit->value,
-            tables.tidy ? table->level : 4, table->space,
+            tables_level(&tables, edit->table), table->space,
             (unsigned long long)table->address + ((uint64_t)edit->index << (12 + 9 * table->level)));
 }
 
