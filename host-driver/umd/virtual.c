@@ -113,12 +113,22 @@ static int operation_of(const struct umd_adapter *adapter, const struct ferry_va
     return FERRY_OK;
 }
 
+static int context_of(const struct umd_adapter *adapter, const struct ferry_queue *handle, D3DKMT_HANDLE *context)
+{
+    const struct umd_queue *queue = umd_object(adapter, UMD_QUEUE, handle);
+
+    if (!queue)
+        return umd_handle_error(UMD_QUEUE, handle);
+    *context = queue->context;
+    return FERRY_OK;
+}
+
 int ferry_va_update(struct ferry_queue *handle, struct ferry_va_batch *batch)
 {
     struct umd_call call;
 
     if (!batch || batch->size != sizeof *batch || batch->operation_size != sizeof *batch->operations ||
-        (batch->count > 0 && !batch->operations))
+        (batch->count > 0 && !batch->operations) || (batch->behind_queue && batch->do_not_wait))
         return FERRY_ERROR_ARGUMENT;
     const struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, "update addresses");
     if (!queue)
@@ -130,12 +140,21 @@ int ferry_va_update(struct ferry_queue *handle, struct ferry_va_batch *batch)
         updated.failed = i;
         error = operation_of(call.adapter, &batch->operations[i], &operations[i]);
     }
+    D3DKMT_HANDLE other = 0;
+    if (error == FERRY_OK && batch->behind_queue) {
+        updated.failed = batch->count;
+        error = context_of(call.adapter, batch->behind_queue, &other);
+    }
     if (error == FERRY_OK) {
         D3DKMT_HANDLE context = queue->context;
 
         umd_park(&call);
-        error = (batch->do_not_wait ? ferry_vidmm_update_virtual_at_once : ferry_vidmm_update_virtual)(
-            call.adapter->vidmm, context, operations, batch->count, &updated);
+        if (batch->behind_queue)
+            error = ferry_vidmm_update_virtual_behind(call.adapter->vidmm, context, other, batch->behind_job,
+                                                      operations, batch->count, &updated);
+        else
+            error = (batch->do_not_wait ? ferry_vidmm_update_virtual_at_once : ferry_vidmm_update_virtual)(
+                call.adapter->vidmm, context, operations, batch->count, &updated);
         umd_return(&call);
     }
     free(operations);

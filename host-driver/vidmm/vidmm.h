@@ -287,6 +287,12 @@ int ferry_vidmm_update_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE contex
 int ferry_vidmm_update_virtual_at_once(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
                                        const struct ferry_vidmm_update *operations, uint32_t count,
                                        struct ferry_vidmm_updated *result);
+/// The same as the first one, behind that job of another context of the program in place of its own context's newest;
+/// what its own context gets later stands behind it all the same. Errors besides: HANDLE, FOREIGN (another program's
+/// context), ARGUMENT (not the number of a job of that context).
+int ferry_vidmm_update_virtual_behind(struct ferry_vidmm *manager, D3DKMT_HANDLE context, D3DKMT_HANDLE other,
+                                      uint64_t job, const struct ferry_vidmm_update *operations, uint32_t count,
+                                      struct ferry_vidmm_updated *result);
 
 /// What is at the address, or the first behind it. Errors: ARGUMENT, HANDLE, DEVICE_LOST, UNSUPPORTED.
 int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, uint64_t address,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Updates of addresses that stand behind no job (wddm-facts 4.6, Update with DoNotWait), in driver model 2 of both
-// miniports.
+// Updates of addresses that stand behind no job (wddm-facts 4.6, Update with DoNotWait), or behind another context's
+// (with FenceValue), in driver model 2 of both miniports.
+#include "programs.h"
 #include "updates.h"
 
 static int at_once(struct world *world, D3DKMT_HANDLE context, const struct ferry_vidmm_update *operations,
@@ -102,6 +103,94 @@ static void what_stands_behind_a_job_alike_is_not_there_at_once(void **state)
     world_close(world);
 }
 
+static int behind(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDLE other, uint64_t job,
+                  const struct ferry_vidmm_update *operations, uint32_t count)
+{
+    struct ferry_vidmm_updated updated;
+    return ferry_vidmm_update_virtual_behind(world->manager, context, other, job, operations, count, &updated);
+}
+
+// The next job of its own context, whose jobs before are over, waits for the other's.
+static void it_waits_for_the_job_that_it_is_to(void **state)
+{
+    (void)state;
+    struct world *world = begin(64, 0);
+    D3DKMT_HANDLE slow = context_on(world, 1), quick = context_on(world, 2), old = content(world, 4, 1),
+                  new = content(world, 4, 2), result = content(world, 4, 3), other = content(world, 4, 4);
+    uint64_t x = reserve(world, BASE + 0x400000, 16), at_result = map(world, result, BASE + 0x100000, 4),
+             at_other = map(world, other, BASE + 0x200000, 4);
+    struct ferry_vidmm_update change = mapping(x, 4, old, 0);
+    update(world, slow, &change, 1);
+    world->knobs->delay = 1;
+    world->knobs->hold_node = 1;
+    uint64_t first = copy(world, slow, (const D3DKMT_HANDLE[2]){result, old}, at_result, x + PAGES(1), 64);
+    copy(world, slow, (const D3DKMT_HANDLE[2]){result, result}, at_result + 64, at_result, 64);
+    change = mapping(x + PAGES(8), 4, new, 0);
+    assert_int_equal(behind(world, quick, slow, first, &change, 1), FERRY_OK);
+    uint64_t quickly = copy(world, quick, (const D3DKMT_HANDLE[2]){other, new}, at_other, x + PAGES(9), 64);
+    turns(world, 60);
+    assert_false(is_over(world, quick, quickly));
+    world->knobs->hold_node = 0;
+    assert_int_equal(ferry_vidmm_wait(world->manager, quick, quickly), FERRY_OK);
+    assert_true(is_over(world, slow, first));
+    assert_int_equal(word_of(world, result, 0), world_word(1, PAGES(1) / 4));
+    assert_int_equal(word_of(world, other, 0), world_word(2, PAGES(1) / 4));
+    world_close(world);
+}
+
+// The job is over, or on its way and not held back; its own context's is, and so is what comes behind that.
+static void it_does_not_wait_for_its_own_jobs_behind_another(void **state)
+{
+    (void)state;
+    for (unsigned over = 0; over < 2; over++) {
+        struct world *world = begin(64, 0);
+        D3DKMT_HANDLE slow = context_on(world, 1), quick = context_on(world, 2), third = context_on(world, 2),
+                      new = content(world, 4, 2), result = content(world, 4, 3), other = content(world, 4, 4);
+        uint64_t x = reserve(world, BASE + 0x400000, 16), at_result = map(world, result, BASE + 0x100000, 4),
+                 at_other = map(world, other, BASE + 0x200000, 4);
+        struct ferry_vidmm_update change = mapping(x, 4, new, 0);
+        world->knobs->delay = 1;
+        world->knobs->hold_node = 1;
+        uint64_t held = copy(world, slow, (const D3DKMT_HANDLE[2]){result, result}, at_result, at_result + 64, 64);
+        uint64_t done = copy(world, quick, (const D3DKMT_HANDLE[2]){other, other}, at_other + 64, at_other, 64);
+        if (over)
+            assert_int_equal(ferry_vidmm_wait(world->manager, quick, done), FERRY_OK);
+        assert_int_equal(behind(world, slow, quick, done, &change, 1), FERRY_OK);
+        uint64_t quickly = copy(world, third, (const D3DKMT_HANDLE[2]){other, new}, at_other, x + PAGES(1), 64);
+        assert_int_equal(ferry_vidmm_wait(world->manager, third, quickly), FERRY_OK);
+        assert_int_equal(word_of(world, other, 0), world_word(2, PAGES(1) / 4));
+        assert_false(is_over(world, slow, held));
+        held = copy(world, slow, (const D3DKMT_HANDLE[2]){result, new}, at_result, x + PAGES(2), 64);
+        world->knobs->hold_node = 0;
+        assert_int_equal(ferry_vidmm_wait(world->manager, slow, held), FERRY_OK);
+        assert_int_equal(word_of(world, result, 0), world_word(2, PAGES(2) / 4));
+        world_close(world);
+    }
+}
+
+// And nothing has changed.
+static void what_is_no_job_of_that_context_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct world *world = begin(64, 0);
+    D3DKMT_HANDLE slow = context_on(world, 1), quick = context_on(world, 2), one = content(world, 8, 1);
+    uint64_t x = reserve(world, BASE + 0x400000, 16), own = map(world, one, BASE + 0x100000, 8);
+    struct ferry_vidmm_update change = mapping(x, 4, one, 0);
+    struct ferry_vidmm_mapping found;
+    uint64_t fence = copy(world, slow, (const D3DKMT_HANDLE[2]){one, one}, own, own + PAGES(1), 64);
+    assert_int_equal(behind(world, quick, slow, fence + 1, &change, 1), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(behind(world, quick, slow, 0, &change, 1), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(behind(world, quick, quick, fence, &change, 1), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(behind(world, quick, one, fence, &change, 1), FERRY_ERROR_HANDLE);
+    assert_int_equal(ferry_vidmm_find_virtual(world->manager, world->device, x, &found), FERRY_OK);
+    assert_int_equal(found.allocation, 0);
+    assert_int_equal(behind(world, quick, slow, fence, &change, 1), FERRY_OK);
+    struct program program = program_begin(world, 1, 0);
+    change = mapping(x + PAGES(8), 4, one, 0);
+    assert_int_equal(behind(world, quick, program.context, 1, &change, 1), FERRY_ERROR_FOREIGN);
+    world_close(world);
+}
+
 static void bad_ones_have_the_names_of_any_update(void **state)
 {
     (void)state;
@@ -122,6 +211,9 @@ int main(void)
         cmocka_unit_test(it_does_not_wait_for_the_jobs_before_it),
         cmocka_unit_test(where_it_would_wait_it_is_busy),
         cmocka_unit_test(what_stands_behind_a_job_alike_is_not_there_at_once),
+        cmocka_unit_test(it_waits_for_the_job_that_it_is_to),
+        cmocka_unit_test(it_does_not_wait_for_its_own_jobs_behind_another),
+        cmocka_unit_test(what_is_no_job_of_that_context_is_not_waited_for),
         cmocka_unit_test(bad_ones_have_the_names_of_any_update),
     };
     return WORLD_RUN(tests);

@@ -87,7 +87,7 @@ static void a_job_before_finds_the_old_mapping_and_one_behind_the_new(void **sta
 }
 
 // The queue is busy; what a batch that is not to wait maps is there for another queue's job all the same.
-static void what_is_not_to_wait_is_there_for_another_queue(void **state)
+static void an_update_stands_behind_what_it_is_to(void **state)
 {
     (void)state;
     struct machine m = begin(8 * MIB);
@@ -121,6 +121,26 @@ static void what_is_not_to_wait_is_there_for_another_queue(void **state)
     for (uint32_t i = 0; i < 4000; i++)
         assert_int_equal(((uint8_t *)bytes)[i], content(1, i + 5));
     ok(ferry_unlock(all[1]));
+    // Behind a job of the other queue: an empty one behind it is over when that is.
+    uint64_t reached;
+    be_busy(&m, all[2]);
+    busy = submit(m.queue);
+    operation = unmap(x, 64 * KIB);
+    batch.behind_queue = m.queue;
+    batch.behind_job = busy;
+    assert_int_equal(ferry_va_update(other, &batch), FERRY_ERROR_ARGUMENT);
+    batch.do_not_wait = false;
+    batch.behind_job = busy + 1;
+    assert_int_equal(ferry_va_update(other, &batch), FERRY_ERROR_ARGUMENT);
+    batch.behind_queue = (struct ferry_queue *)all[0];
+    assert_int_equal(ferry_va_update(other, &batch), FERRY_ERROR_HANDLE);
+    batch.behind_queue = m.queue;
+    batch.behind_job = busy;
+    ok(ferry_va_update(other, &batch));
+    ok(ferry_queue_submit(other, &fence));
+    ok(ferry_queue_wait(other, fence));
+    ok(ferry_queue_reached(m.queue, &reached));
+    assert_true(reached >= busy);
     ferry_adapter_close(m.adapter);
 }
 
@@ -391,7 +411,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_before_finds_the_old_mapping_and_one_behind_the_new),
-        cmocka_unit_test(what_is_not_to_wait_is_there_for_another_queue),
+        cmocka_unit_test(an_update_stands_behind_what_it_is_to),
         cmocka_unit_test(bad_batches_get_a_name_and_change_nothing),
         cmocka_unit_test(random_updates_among_jobs_agree_with_a_plain_list),
         cmocka_unit_test(without_page_tables_there_is_nothing_to_update),

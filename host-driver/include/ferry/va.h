@@ -101,6 +101,9 @@ struct ferry_va_batch {
     uint32_t failed;      // out, with an error: the operation that is to blame; `count` when it is none of them.
     uint64_t table_bytes; // out: with NO_VIDEO_MEMORY the bytes of page tables that are missing.
     bool do_not_wait;     // in: not for the queue's jobs before it either.
+    // in: another queue of the program, or NULL; and the number of a job of it (ferry_queue_submit()).
+    struct ferry_queue *behind_queue;
+    uint64_t behind_job;
 };
 /// Change what reserved addresses lead to, mapped or not, among the jobs of a queue: jobs submitted to it before find
 /// everything as it was, jobs submitted later find all of it changed. Jobs of other queues, and what they bring in and
@@ -113,10 +116,13 @@ struct ferry_va_batch {
 /// job: what it maps is there for jobs of every queue that are submitted later and name it, also while jobs before it
 /// run; what it takes away goes as soon as the jobs that name that are over. And where it would wait it is BUSY, also
 /// where an update of its own queue maps something alike behind a job that is not over, or it unmaps what is not mapped
-/// while something that an update has unmapped has yet to go. On an error nothing has changed. Errors: ARGUMENT (no
-/// such kind; not whole pages or none; beyond 48 bits; not all in one reservation; repeat_bytes does not divide bytes),
-/// HANDLE, FOREIGN, RANGE (not all in the allocation), BUSY (an allocation of several instances), NO_VIDEO_MEMORY (of
-/// page tables; what the batch unmaps gives none back yet), NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT, UNSUPPORTED.
+/// while something that an update has unmapped has yet to go. With `behind_queue` it stands behind that job, and not
+/// behind its own queue's before it: job numbers are the fence of an update (FenceValue), and an empty job behind it
+/// has the next one (FenceValue + 1). On an error nothing has changed. Errors: ARGUMENT (no such kind; not whole pages
+/// or none; beyond 48 bits; not all in one reservation; repeat_bytes does not divide bytes; not the number of a job of
+/// that queue; with do_not_wait besides), HANDLE, FOREIGN, RANGE (not all in the allocation), BUSY (an allocation of
+/// several instances), NO_VIDEO_MEMORY (of page tables; what the batch unmaps gives none back yet), NO_HOST_MEMORY,
+/// DEVICE_LOST, TIMEOUT, UNSUPPORTED.
 int ferry_va_update(struct ferry_queue *queue, struct ferry_va_batch *batch);
 
 struct ferry_va_mapping {

@@ -135,20 +135,47 @@ int ferry_vm_map_over(struct ferry_vidmm *manager, struct ferry_vm_allocation *a
     return result;
 }
 
-// FERRY_PENDING: not before that job of that node is over, and nothing has changed. at_once: behind no job.
+// What an update of a context stands behind: its newest job, that one of another context, or none.
+struct behind {
+    enum { OWN_JOBS, THAT_JOB, NO_JOB } what;
+    D3DKMT_HANDLE other;
+    uint64_t job;
+};
+
+static int stand_behind(struct ferry_vidmm *manager, const struct ferry_vm_context *context,
+                        const struct behind *behind, struct ferry_vm_update *update)
+{
+    update->after_node = context->node;
+    update->after = behind->what == NO_JOB ? 0 : context->last_fence;
+    if (behind->what != THAT_JOB)
+        return FERRY_OK;
+    const struct ferry_vm_context *other =
+        ferry_vm_handle_find(&manager->core.handles, FERRY_VM_CONTEXT, behind->other);
+    if (!other)
+        return FERRY_ERROR_HANDLE;
+    if (other->device->process != context->device->process)
+        return FERRY_ERROR_FOREIGN;
+    update->after_node = other->node;
+    update->after = behind->job;
+    return ferry_vm_job_is_of(other, behind->job) ? FERRY_OK : FERRY_ERROR_ARGUMENT;
+}
+
+// FERRY_PENDING: not before that job of that node is over, and nothing has changed.
 static int update_addresses(struct ferry_vidmm *manager, struct ferry_vm_context *context,
-                            const struct ferry_vidmm_update *operations, uint32_t count, bool at_once,
+                            const struct ferry_vidmm_update *operations, uint32_t count, const struct behind *behind,
                             struct ferry_vidmm_updated *out, unsigned *node, uint64_t *number)
 {
     const struct ferry_vm_device *device = context->device;
-    struct ferry_vm_update update = {
-        .space = device->process->space, .after_node = context->node, .after = at_once ? 0 : context->last_fence};
+    const bool at_once = behind->what == NO_JOB;
+    struct ferry_vm_update update = {.space = device->process->space};
     if (device->state != D3DKMT_DEVICEEXECUTION_ACTIVE)
         return FERRY_ERROR_DEVICE_LOST;
     if (!update.space)
         return FERRY_ERROR_UNSUPPORTED;
+    int result = stand_behind(manager, context, behind, &update);
+    if (result != FERRY_OK)
+        return result;
     ferry_vm_batch_begin(&update.batch, &update.space->addresses);
-    int result = FERRY_OK;
     for (uint32_t i = 0; i < count && result == FERRY_OK; i++) {
         out->failed = i;
         result = add(manager, device, &update.batch, &operations[i], &out->table_bytes);
@@ -169,7 +196,7 @@ static int update_addresses(struct ferry_vidmm *manager, struct ferry_vm_context
 }
 
 static int update(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, const struct ferry_vidmm_update *operations,
-                  uint32_t count, bool at_once, struct ferry_vidmm_updated *out)
+                  uint32_t count, const struct behind *behind, struct ferry_vidmm_updated *out)
 {
     if (!manager || (count > 0 && !operations) || !out)
         return FERRY_ERROR_ARGUMENT;
@@ -184,9 +211,9 @@ static int update(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, const struc
         }
         unsigned node = manager->sched.paging_node;
         uint64_t number = ferry_vm_updates_full(&manager->sched, context);
-        result = number == 0 ? update_addresses(manager, context, operations, count, at_once, out, &node, &number)
+        result = number == 0 ? update_addresses(manager, context, operations, count, behind, out, &node, &number)
                              : FERRY_PENDING;
-        if (result == FERRY_PENDING && at_once)
+        if (result == FERRY_PENDING && behind->what == NO_JOB)
             result = FERRY_ERROR_BUSY;
         else if (result == FERRY_PENDING && (result = ferry_vm_block(manager, node, number, &patience)) == FERRY_OK)
             result = FERRY_PENDING;
@@ -198,12 +225,19 @@ int ferry_vidmm_update_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE contex
                                const struct ferry_vidmm_update *operations, uint32_t count,
                                struct ferry_vidmm_updated *out)
 {
-    return update(manager, context, operations, count, false, out);
+    return update(manager, context, operations, count, &(struct behind){.what = OWN_JOBS}, out);
 }
 
 int ferry_vidmm_update_virtual_at_once(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
                                        const struct ferry_vidmm_update *operations, uint32_t count,
                                        struct ferry_vidmm_updated *out)
 {
-    return update(manager, context, operations, count, true, out);
+    return update(manager, context, operations, count, &(struct behind){.what = NO_JOB}, out);
+}
+
+int ferry_vidmm_update_virtual_behind(struct ferry_vidmm *manager, D3DKMT_HANDLE context, D3DKMT_HANDLE other,
+                                      uint64_t job, const struct ferry_vidmm_update *operations, uint32_t count,
+                                      struct ferry_vidmm_updated *out)
+{
+    return update(manager, context, operations, count, &(struct behind){THAT_JOB, other, job}, out);
 }
