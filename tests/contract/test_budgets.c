@@ -192,6 +192,51 @@ static void what_is_in_the_aperture_is_no_part_of_a_budget_of_video_memory(void 
     world_close(world);
 }
 
+// ---- What leaves for a lowered budget ----
+
+// On no list any more, and never used: how large they are is all that tells them apart.
+static void leave_idle_and_unused(struct world *world, D3DKMT_HANDLE *allocations, const unsigned *pages,
+                                  unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        allocations[i] = world_create(world, PAGES(pages[i]), CPU);
+        world_require(world, allocations[i]);
+    }
+    for (unsigned i = 1; i < count; i++)
+        assert_int_equal(world_evict(world, allocations[i]), FERRY_OK);
+}
+
+static void what_just_fills_a_lowered_budget_stays(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    static const unsigned pages[] = {1, 2, 3};
+    D3DKMT_HANDLE all[3];
+    leave_idle_and_unused(world, all, pages, 3);
+    assert_int_equal(ferry_vidmm_set_budget(world->manager, PAGES(6)), FERRY_OK);
+    assert_int_equal(world_evict(world, all[0]), FERRY_OK);
+    for (unsigned i = 0; i < 3; i++)
+        assert_true(is_in_place(world, all[i]));
+    assert_int_equal(world_statistics(world).evictions, 0);
+    world_close(world);
+}
+
+// Two and a half pages too many are three: the one of three goes, and not that of two with another one behind it.
+static void a_budget_that_ends_inside_a_page_has_that_page_leave_too(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    static const unsigned pages[] = {1, 2, 3};
+    D3DKMT_HANDLE all[3];
+    leave_idle_and_unused(world, all, pages, 3);
+    assert_int_equal(ferry_vidmm_set_budget(world->manager, PAGES(3) + PAGE_SIZE / 2), FERRY_OK);
+    assert_int_equal(world_evict(world, all[0]), FERRY_OK);
+    assert_true(is_in_place(world, all[0]));
+    assert_true(is_in_place(world, all[1]));
+    assert_false(is_in_place(world, all[2]));
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +249,8 @@ int main(void)
         cmocka_unit_test(who_asks_for_more_than_his_budget_gives_as_well),
         cmocka_unit_test(what_is_pinned_leaves_room_for_the_longest_list),
         cmocka_unit_test(what_is_in_the_aperture_is_no_part_of_a_budget_of_video_memory),
+        cmocka_unit_test(what_just_fills_a_lowered_budget_stays),
+        cmocka_unit_test(a_budget_that_ends_inside_a_page_has_that_page_leave_too),
     };
     return WORLD_RUN(tests);
 }

@@ -151,7 +151,12 @@ static void R39_busy_for_ever_is_a_critical_stop(void **state)
     struct world_options options = world_defaults();
     options.manager.busy_limit = 10;
     struct world *world = world_open(&options);
-    D3DKMT_HANDLE a = world_create(world, PAGES(4), CPU);
+    // So many answers there may be.
+    D3DKMT_HANDLE a = world_create(world, PAGES(4), CPU), patient = world_create(world, PAGES(4), CPU);
+    world_write(world, patient, 2);
+    world->knobs->busy_times = 10;
+    world_require(world, patient);
+    world_check_gpu(world, patient, 2);
     world_write(world, a, 1);
     world->knobs->busy_times = 1000;
     D3DDDI_MAKERESIDENT arguments = {.hPagingQueue = world->queue, .NumAllocations = 1, .AllocationList = &a};

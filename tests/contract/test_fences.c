@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts of one node share its numbers, and each waits for its own jobs only.
 #include "programs.h"
-#include "vidmm/sched/sched.h"
+#include "vidmm/api/manager.h"
 
 static D3DKMT_HANDLE second_context(struct world *world, D3DKMT_HANDLE device)
 {
@@ -120,6 +120,26 @@ static void of_many_faults_the_newest_are_told(void **state)
     world_close(world);
 }
 
+// Fence 0 is what a node says whose first job is still to end: of a preemption, and as the last that a reset aborted.
+static void a_node_that_has_done_nothing_yet_tells_of_fence_0(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE context = second_context(world, world->device);
+    world->knobs->delay = 1;
+    world->knobs->hold_node = 1;
+    uint64_t fence = put(world, context, 1);
+    DXGKRNL_INTERFACE *interface = &world->manager->sched.interface;
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_PREEMPTED};
+    data.DmaPreempted.NodeOrdinal = 1;
+    interface->DxgkCbNotifyInterrupt(interface->DeviceHandle, &data);
+    struct ferry_vidmm_critical record;
+    assert_false(ferry_vidmm_critical(world->manager, &record));
+    world->knobs->hold_node = 0;
+    assert_int_equal(wait_for(world, context, fence), FERRY_OK);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +147,7 @@ int main(void)
         cmocka_unit_test(whose_fault_it_was_is_told_to_no_other),
         cmocka_unit_test(of_many_runs_the_newest_are_told_apart),
         cmocka_unit_test(of_many_faults_the_newest_are_told),
+        cmocka_unit_test(a_node_that_has_done_nothing_yet_tells_of_fence_0),
     };
     return WORLD_RUN(tests);
 }

@@ -105,6 +105,28 @@ static void make_resident_without_host_memory_changes_nothing(void **state)
     world_close(world);
 }
 
+// R230 is about memory that the device has too little of. What the host lacks it may have the next time.
+static void R230_must_succeed_without_host_memory_is_no_error_of_the_device(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE out = world_create(world, PAGES(40), CPU), in = world_create(world, PAGES(40), CPU);
+    world_write(world, out, 1);
+    world_require(world, out);
+    assert_int_equal(world_evict(world, out), FERRY_OK);
+    D3DDDI_MAKERESIDENT arguments = {.hPagingQueue = world->queue, .NumAllocations = 1, .AllocationList = &in};
+    arguments.Flags.CantTrimFurther = arguments.Flags.MustSucceed = 1;
+    world->knobs->host_pages = 10;
+    assert_int_equal(ferry_vidmm_make_resident(world->manager, &arguments), FERRY_ERROR_NO_HOST_MEMORY);
+    world->knobs->host_pages = -1;
+    D3DKMT_DEVICEEXECUTION_STATE device;
+    assert_int_equal(ferry_vidmm_device_state(world->manager, world->device, &device), FERRY_OK);
+    assert_int_equal(device, D3DKMT_DEVICEEXECUTION_ACTIVE);
+    assert_true(ferry_vidmm_make_resident(world->manager, &arguments) >= 0);
+    world_check(world, out, 1);
+    world_close(world);
+}
+
 static void a_discard_lock_that_fails_has_discarded_nothing(void **state)
 {
     (void)state;
@@ -375,6 +397,7 @@ int main(void)
         cmocka_unit_test(a_lock_that_must_not_evict_outlives_a_new_arrangement),
         cmocka_unit_test(evict_over_budget_without_host_memory_changes_all_or_nothing),
         cmocka_unit_test(make_resident_without_host_memory_changes_nothing),
+        cmocka_unit_test(R230_must_succeed_without_host_memory_is_no_error_of_the_device),
         cmocka_unit_test(a_discard_lock_that_fails_has_discarded_nothing),
         cmocka_unit_test(a_job_of_several_buffers_is_one_job),
         cmocka_unit_test(what_destroy_gives_back_on_a_timeout_is_still_mapped),

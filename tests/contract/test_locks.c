@@ -247,6 +247,23 @@ static void a_lock_brings_other_memory_out_and_the_next_job_brings_it_back(void 
     world_close(world);
 }
 
+// Who only reads finds the pattern, and nothing has been written that would have to be copied.
+static void what_was_only_read_is_filled_by_the_gpu(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE a = world_create_filled(world, PAGES(3), CPU, 0xC0FFEE01);
+    void *address;
+    assert_int_equal(ferry_vidmm_lock(world->manager, a, D3DDDI_LOCK_READ_ONLY, &address), FERRY_OK);
+    for (uint64_t i = 0; i < PAGES(3) / 4; i++)
+        assert_int_equal(((const uint32_t *)address)[i], 0xC0FFEE01);
+    assert_int_equal(ferry_vidmm_unlock(world->manager, a), FERRY_OK);
+    world_require(world, a);
+    assert_int_equal(world_statistics(world).bytes_filled, PAGES(3));
+    assert_int_equal(world_statistics(world).bytes_in, 0);
+    world_close(world);
+}
+
 static void do_not_wait_says_busy(void **state)
 {
     (void)state;
@@ -298,6 +315,7 @@ int main(void)
         cmocka_unit_test(R121_R123_cached_pages_are_flushed_at_hand_over_others_are_not),
         cmocka_unit_test(R122_R131_R136_R140_R141_existing_memory_is_the_backing_store),
         cmocka_unit_test(a_lock_brings_other_memory_out_and_the_next_job_brings_it_back),
+        cmocka_unit_test(what_was_only_read_is_filled_by_the_gpu),
         cmocka_unit_test(do_not_wait_says_busy),
         cmocka_unit_test(R238_discard_moves_no_old_content),
     };

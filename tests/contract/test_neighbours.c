@@ -93,46 +93,80 @@ static NTSTATUS reset_hanging(HANDLE adapter, DXGKARG_RESETENGINE *argument)
     return status;
 }
 
+struct two {
+    struct world *world;
+    struct program programs[2];
+    D3DKMT_HANDLE contexts[2], allocations[2];
+};
+
+static uint64_t fill(struct two *two, unsigned i, uint32_t pattern)
+{
+    program_become(two->world, &two->programs[i]);
+    two->world->context = two->contexts[i];
+    return world_gpu_fill(two->world, two->allocations[i], 0, (uint32_t)PAGES(2), pattern);
+}
+
+// The second program's job is the culprit; its number is in which order they come. Both are over, and nobody hangs.
+static struct two hang_beside(unsigned first)
+{
+    struct two two = {.world = program_world()};
+    struct world *world = two.world;
+    struct ferry_vidmm *manager = world->manager;
+    uint64_t fences[2];
+    for (unsigned i = 0; i < 2; i++) {
+        two.programs[i] = program_begin(world, 1, 0);
+        program_become(world, &two.programs[i]);
+        assert_int_equal(
+            ferry_vidmm_create_context(manager, two.programs[i].device, i == 0 ? 1 : CULPRIT, &two.contexts[i], NULL),
+            FERRY_OK);
+        two.allocations[i] = world_create(world, PAGES(2), CPU);
+        world_require(world, two.allocations[i]);
+    }
+    world->knobs->delay = 1;
+    static DRIVER_INITIALIZATION_DATA table;
+    ferry_vidmm_observe(manager, NULL, NULL);
+    culprit.world = world;
+    culprit.real = manager->core.miniport;
+    culprit.submissions = 0;
+    table = *culprit.real;
+    table.DxgkDdiSubmitCommand = submit_hanging;
+    table.DxgkDdiResetEngine = reset_hanging;
+    manager->core.miniport = &table;
+    for (unsigned n = 0; n < 2; n++)
+        fences[n ^ first] = fill(&two, n ^ first, PATTERN);
+    assert_int_equal(ferry_vidmm_wait(manager, two.contexts[0], fences[0]), FERRY_OK);
+    assert_int_equal(ferry_vidmm_wait(manager, two.contexts[1], fences[1]), FERRY_ERROR_FAULT);
+    manager->core.miniport = culprit.real;
+    world->knobs->hang = false;
+    return two;
+}
+
 static void who_hangs_beside_others_is_the_one_to_blame(void **state)
 {
     (void)state;
     for (unsigned first = 0; first < 2; first++) {
-        struct world *world = program_world();
-        struct ferry_vidmm *manager = world->manager;
-        struct program programs[2];
-        D3DKMT_HANDLE contexts[2], allocations[2];
+        struct two two = hang_beside(first);
+        check(two.world, two.allocations[0], PATTERN);
+        world_close(two.world);
+    }
+}
+
+// Of what was suspected nothing is left in the next jobs of the same queues: they are with the device together again.
+static void who_was_suspected_of_a_hang_is_so_for_that_job_alone(void **state)
+{
+    (void)state;
+    for (unsigned first = 0; first < 2; first++) {
+        struct two two = hang_beside(first);
         uint64_t fences[2];
-        for (unsigned i = 0; i < 2; i++) {
-            programs[i] = program_begin(world, 1, 0);
-            program_become(world, &programs[i]);
-            assert_int_equal(
-                ferry_vidmm_create_context(manager, programs[i].device, i == 0 ? 1 : CULPRIT, &contexts[i], NULL),
-                FERRY_OK);
-            allocations[i] = world_create(world, PAGES(2), CPU);
-            world_require(world, allocations[i]);
-        }
-        world->knobs->delay = 1;
-        static DRIVER_INITIALIZATION_DATA table;
-        ferry_vidmm_observe(manager, NULL, NULL);
-        culprit.world = world;
-        culprit.real = manager->core.miniport;
-        culprit.submissions = 0;
-        table = *culprit.real;
-        table.DxgkDdiSubmitCommand = submit_hanging;
-        table.DxgkDdiResetEngine = reset_hanging;
-        manager->core.miniport = &table;
-        for (unsigned n = 0; n < 2; n++) {
-            unsigned i = n ^ first;
-            program_become(world, &programs[i]);
-            world->context = contexts[i];
-            fences[i] = world_gpu_fill(world, allocations[i], 0, (uint32_t)PAGES(2), PATTERN);
-        }
-        assert_int_equal(ferry_vidmm_wait(manager, contexts[0], fences[0]), FERRY_OK);
-        assert_int_equal(ferry_vidmm_wait(manager, contexts[1], fences[1]), FERRY_ERROR_FAULT);
-        manager->core.miniport = culprit.real;
-        world->knobs->hang = false;
-        check(world, allocations[0], PATTERN);
-        world_close(world);
+        two.world->knobs->hold_node = 1;
+        fences[0] = fill(&two, 0, ~PATTERN);
+        fences[0] = fill(&two, 0, ~PATTERN);
+        assert_int_equal(machine_queued_jobs(two.world->machine), 2);
+        fences[1] = fill(&two, 1, ~PATTERN);
+        assert_int_equal(ferry_vidmm_wait(two.world->manager, two.contexts[1], fences[1]), FERRY_OK);
+        two.world->knobs->hold_node = 0;
+        assert_int_equal(ferry_vidmm_wait(two.world->manager, two.contexts[0], fences[0]), FERRY_OK);
+        world_close(two.world);
     }
 }
 
@@ -254,6 +288,7 @@ int main(void)
         cmocka_unit_test(who_stood_behind_a_job_that_ended_after_all_is_not_to_blame),
         cmocka_unit_test(a_page_out_survives_the_fault_of_a_strangers_paging),
         cmocka_unit_test(who_hangs_beside_others_is_the_one_to_blame),
+        cmocka_unit_test(who_was_suspected_of_a_hang_is_so_for_that_job_alone),
         cmocka_unit_test(who_hangs_beside_paging_is_the_one_to_blame),
         cmocka_unit_test(a_fill_whose_place_was_given_up_is_no_loss),
     };

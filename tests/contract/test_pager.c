@@ -260,6 +260,12 @@ static void what_moves_without_a_copy_keeps_its_place_until_its_jobs_are_over(vo
     }
 }
 
+static void no_turn(void *context)
+{
+    (void)context;
+    fail_msg("somebody waits");
+}
+
 static void page_ins_that_wait_hold_no_more_than_so_much_host_memory(void **state)
 {
     (void)state;
@@ -295,6 +301,33 @@ static void page_ins_that_wait_hold_no_more_than_so_much_host_memory(void **stat
     }
 }
 
+// How many pages have waited for their page-in before says nothing of how many wait now.
+static void what_has_come_in_holds_no_host_memory_any_more(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE a = world_create(world, PAGES(40), CPU), b = world_create(world, PAGES(40), CPU);
+    for (unsigned i = 0; i < 8; i++) {
+        world_write(world, i % 2 ? a : b, i);
+        world_require(world, i % 2 ? a : b);
+        assert_int_equal(world_evict(world, i % 2 ? a : b), FERRY_OK);
+    }
+    world_require(world, a);
+    // One page-in under way is no reason to wait for it.
+    D3DKMT_HANDLE small = world_create(world, PAGES(4), CPU);
+    world_write(world, small, 9);
+    world->knobs->delay = 1;
+    world->knobs->hold_paging = true;
+    assert_int_equal(world_resident(world, &small, 1), FERRY_PENDING);
+    world->knobs->before_turn = no_turn;
+    uint64_t fence = world_gpu_name(world, world->context, small, false);
+    world->knobs->before_turn = NULL;
+    world->knobs->hold_paging = false;
+    world_wait(world, fence);
+    world_check_gpu(world, small, 9);
+    world_close(world);
+}
+
 // A block moves down over its own place, and the device is reset while it does, at every moment.
 static void a_move_over_its_own_place_survives_a_reset_at_any_moment(void **state)
 {
@@ -328,6 +361,57 @@ static void a_move_over_its_own_place_survives_a_reset_at_any_moment(void **stat
     }
 }
 
+// ---- Values of a paging queue ----
+
+#define REACHED 10 // before the line of pending values grows, so that it begins in the middle of its ring
+#define PENDING 40
+
+static struct {
+    uint64_t last;
+    unsigned count;
+} signals;
+
+static void note_signal(void *context, const struct ferry_vidmm_event *event)
+{
+    (void)context;
+    if (event->kind != FERRY_VIDMM_EVENT_FENCE_SIGNAL)
+        return;
+    assert_int_equal(event->value, signals.last + 1);
+    signals.last = event->value;
+    signals.count++;
+}
+
+static void R218_however_many_values_are_pending_each_is_told_in_its_turn(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    signals.last = signals.count = 0;
+    assert_int_equal(ferry_vidmm_observe(world->manager, note_signal, NULL), FERRY_OK);
+    world->knobs->delay = 1;
+    uint64_t reached;
+    for (unsigned i = 1; i <= REACHED; i++)
+        world_require(world, world_create(world, PAGES(1), CPU));
+    assert_int_equal(signals.count, REACHED);
+    world->knobs->hold_paging = true;
+    for (unsigned i = 1; i <= PENDING; i++) {
+        D3DKMT_HANDLE one = world_create(world, PAGES(1), CPU);
+        D3DDDI_MAKERESIDENT make = {.hPagingQueue = world->queue, .NumAllocations = 1, .AllocationList = &one};
+        assert_int_equal(ferry_vidmm_make_resident(world->manager, &make), FERRY_PENDING);
+        assert_int_equal(make.PagingFenceValue, REACHED + i);
+    }
+    assert_int_equal(ferry_vidmm_paging_fence(world->manager, world->queue, &reached), FERRY_OK);
+    assert_int_equal(reached, REACHED);
+    world->knobs->hold_paging = false;
+    for (unsigned i = 1; i <= PENDING; i++) {
+        assert_int_equal(ferry_vidmm_wait_paging(world->manager, world->queue, REACHED + i), FERRY_OK);
+        assert_int_equal(ferry_vidmm_paging_fence(world->manager, world->queue, &reached), FERRY_OK);
+        assert_true(reached >= REACHED + i);
+    }
+    assert_int_equal(signals.count, REACHED + PENDING);
+    assert_int_equal(ferry_vidmm_observe(world->manager, NULL, NULL), FERRY_OK);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,7 +422,9 @@ int main(void)
         cmocka_unit_test(what_takes_a_place_that_is_waited_for_waits_too),
         cmocka_unit_test(what_moves_without_a_copy_keeps_its_place_until_its_jobs_are_over),
         cmocka_unit_test(page_ins_that_wait_hold_no_more_than_so_much_host_memory),
+        cmocka_unit_test(what_has_come_in_holds_no_host_memory_any_more),
         cmocka_unit_test(a_move_over_its_own_place_survives_a_reset_at_any_moment),
+        cmocka_unit_test(R218_however_many_values_are_pending_each_is_told_in_its_turn),
     };
     return WORLD_RUN(tests);
 }

@@ -163,11 +163,35 @@ static void instances_that_leave_an_aperture_have_room_in_the_line(void **state)
             let_instances_leave_an_aperture(waiting, discards);
 }
 
+// For a lowered budget it goes as it does for anybody's room: with all that there is of it, and nothing is brought out.
+static void a_parked_instance_that_leaves_for_a_budget_is_gone(void **state)
+{
+    (void)state;
+    struct world *world = open_held(64);
+    D3DKMT_HANDLE renamed = create_limited(world, PAGES(8), CPU, false, 0), other = world_create(world, PAGES(1), CPU);
+    world_require(world, renamed);
+    world_require(world, other);
+    hold(world);
+    world_gpu_name(world, world->context, renamed, true);
+    discard(world, renamed, 2);
+    let_go(world, world_gpu_name(world, world->context, renamed, true));
+    assert_int_equal(world_place(world, renamed).instances, 2);
+    uint64_t out = world_statistics(world).bytes_out;
+    assert_int_equal(ferry_vidmm_set_budget(world->manager, PAGES(9)), FERRY_OK);
+    assert_int_equal(world_evict(world, other), FERRY_OK);
+    assert_int_equal(world_place(world, renamed).instances, 1);
+    assert_int_equal(world_statistics(world).bytes_out, out);
+    assert_int_equal(world_statistics(world).renamed_bytes, 0);
+    world_check(world, renamed, 2);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_changes_places_without_content_comes_back_without),
         cmocka_unit_test(a_parked_instance_that_is_reserved_is_in_nobodys_way),
+        cmocka_unit_test(a_parked_instance_that_leaves_for_a_budget_is_gone),
         cmocka_unit_test(instances_that_leave_an_aperture_have_room_in_the_line),
     };
     return WORLD_RUN(tests);
