@@ -59,4 +59,16 @@ void a_mapping_that_fails_loses_no_memory(void **context);
 void kept_pages_make_room(void **context);
 void bad_page_requests_are_named(void **context);
 
+// Edges: test_device_edges.c.
+void a_ring_that_could_not_be_made_leaves_nothing(void **context);
+void a_range_may_be_empty_and_a_limit_left(void **context);
+void a_range_that_moves_is_empty_in_between(void **context);
+void a_lost_doorbells_entry_is_not_the_newest(void **context);
+void what_stands_behind_a_ring_is_no_entry(void **context);
+void what_was_told_of_an_entry_is_not_of_the_next_one(void **context);
+void a_refused_write_is_told_once(void **context);
+void refused_writes_come_in_order(void **context);
+void a_refused_write_that_may_be_two_packets_names_none(void **context);
+void what_is_just_not_too_large_is_kept(void **context);
+
 #endif

@@ -364,6 +364,16 @@ int main(void)
         CASE(pages_that_were_given_back_come_again_as_zero),
         CASE(kept_pages_make_room),
         CASE(bad_page_requests_are_named),
+        CASE(a_ring_that_could_not_be_made_leaves_nothing),
+        CASE(a_range_may_be_empty_and_a_limit_left),
+        CASE(a_range_that_moves_is_empty_in_between),
+        CASE(a_lost_doorbells_entry_is_not_the_newest),
+        CASE(what_stands_behind_a_ring_is_no_entry),
+        CASE(what_was_told_of_an_entry_is_not_of_the_next_one),
+        CASE(a_refused_write_is_told_once),
+        CASE(refused_writes_come_in_order),
+        CASE(a_refused_write_that_may_be_two_packets_names_none),
+        CASE(what_is_just_not_too_large_is_kept),
     };
     return cmocka_run_group_tests_name("device", tests, NULL, NULL);
 }
