@@ -24,6 +24,8 @@
 
 static unsigned asked, changes_at;  // From so many questions on each page shows an allocation of its own,
 static uint64_t kinds = UINT32_MAX; // or one of so many.
+static uint64_t hole;               // Up to there nothing is mapped.
+static int own_answer = FERRY_ERROR_HANDLE;
 
 int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, uint64_t address,
                              struct ferry_vidmm_mapping *mapping)
@@ -35,6 +37,8 @@ int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, 
     if (asked++ >= changes_at)
         *mapping = (struct ferry_vidmm_mapping){
             .address = page * PAGE, .bytes = PAGE, .allocation = (D3DKMT_HANDLE)(FIRST_OWN + page % kinds)};
+    if (address < hole)
+        *mapping = (struct ferry_vidmm_mapping){.address = hole, .bytes = PAGE, .allocation = 2};
     return FERRY_OK;
 }
 
@@ -42,8 +46,8 @@ int ferry_vidmm_own_address(struct ferry_vidmm *manager, D3DKMT_HANDLE allocatio
 {
     (void)manager;
     (void)allocation;
-    (void)address;
-    return FERRY_ERROR_HANDLE;
+    *address = 0;
+    return own_answer;
 }
 
 void umd_touch(struct umd_allocation *allocation)
@@ -254,6 +258,138 @@ static void what_is_found_is_not_looked_for_among_all_that_was(void **state)
     assert_true(many < 8 * few + 20e-3);
 }
 
+// ---- From one job to the next, and from one buffer ----
+
+// The words that a packet leaves alone are 0, whatever stood there in the job before.
+static void a_packet_has_nothing_of_the_job_before(void **state)
+{
+    (void)state;
+    struct umd_allocation allocation = {.vidmm = 7, .bytes = 64 * PAGE};
+    const struct umd_rectangle r = {.row_bytes = 64,
+                                    .rows = 9,
+                                    .destination = {.allocation = &allocation, .pitch = PAGE},
+                                    .source = {.allocation = &allocation, .at = 64, .pitch = PAGE}};
+    struct umd_recording *job = make();
+    uint32_t count;
+    assert_int_equal(umd_record_rectangle(job, &r), FERRY_OK);
+    assert_int_equal(get(umd_recording_buffers(job, &count)->commands, 4) & 0xff, FERRY_OPCODE_COPY_RECTANGLE);
+    umd_recording_empty(job);
+    assert_true(umd_record_copy(job, &allocation, 0, &allocation, 64, 64));
+    const uint8_t *packet = umd_recording_buffers(job, &count)->commands;
+    assert_int_equal(get(packet, 4) & 0xff, FERRY_OPCODE_COPY);
+    assert_int_equal(get(packet + FERRY_PACKET_COPY_BYTES + 4, 4), 0);
+    umd_recording_end(job);
+}
+
+static void an_emptied_job_is_recorded_into_again(void **state)
+{
+    (void)state;
+    struct umd_recording *job = make();
+    job->submitted = 5;
+    assert_ptr_not_equal(umd_recording_open(job), job);
+    umd_recording_empty(job);
+    assert_ptr_equal(umd_recording_open(job), job);
+    umd_recording_end(job);
+}
+
+// However they come back: one by one, or some that were joined before.
+static void parts_are_joined_in_the_order_of_their_submissions(void **state)
+{
+    (void)state;
+    static const uint64_t orders[][4] = {
+        {1, 2, 3, UINT64_MAX}, {3, 1, 2, UINT64_MAX}, {2, UINT64_MAX, 3, 1}, {UINT64_MAX, 3, 2, 1}};
+    for (unsigned order = 0; order < 4; order++) {
+        struct umd_recording *parts[4], *all;
+        for (unsigned i = 0; i < 4; i++) {
+            parts[i] = make();
+            parts[i]->submitted = orders[order][i];
+        }
+        all = umd_recording_join(umd_recording_join(parts[0], parts[1]), umd_recording_join(parts[2], parts[3]));
+        unsigned count = 0;
+        for (const struct umd_recording *part = all; part; part = part->behind, count++)
+            assert_true(part->submitted == (count == 3 ? UINT64_MAX : count + 1));
+        assert_int_equal(count, 4);
+        umd_recording_end(all);
+    }
+}
+
+// To the last byte, and with as many allocations as it may name.
+static void a_buffer_is_filled_to_its_end(void **state)
+{
+    (void)state;
+    struct umd_allocation one = {.vidmm = 7, .bytes = PAGE}, other = {.vidmm = 8, .bytes = PAGE};
+    struct umd_recording *job = make_for(LIST);
+    uint32_t count;
+    job->info.PatchLocationListSize = LIST;
+    for (uint32_t i = 0; i <= 4096 / FERRY_PACKET_FILL_SIZE; i++) {
+        assert_true(umd_record_fill(job, &one, 0, 64, i, 0));
+        assert_non_null(umd_recording_buffers(job, &count));
+        assert_int_equal(count, i == 4096 / FERRY_PACKET_FILL_SIZE ? 2 : 1);
+    }
+    umd_recording_end(job);
+    job = make();
+    for (unsigned i = 0; i < 6; i += 2) {
+        assert_true(umd_record_copy(job, &one, 0, &other, 0, 64));
+        one.vidmm += 2;
+        other.vidmm += 2;
+        assert_non_null(umd_recording_buffers(job, &count));
+        assert_int_equal(count, i < MOST ? 1 : 2);
+    }
+    umd_recording_end(job);
+}
+
+// ---- Ends ----
+
+// The last packet of a fill that is a write and copies begins where it is said to.
+static void the_last_packet_of_a_fill_begins_where_it_is_said_to(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = {1, 8, 9, 15, 16, 17, 31, 32, 33, 4095, 4096, 4097, 1u << 31, UINT32_MAX};
+    struct umd_allocation allocation = {.vidmm = 7, .bytes = GIB_4, .in_aperture = true};
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct umd_recording *job = make_for(LIST);
+        job->info.PatchLocationListSize = LIST;
+        assert_true(umd_record_fill(job, &allocation, 64, sizes[i], 5, 0));
+        const struct umd_chunk *chunk = &job->chunks[job->chunk_count - 1];
+        assert_true(chunk->places[chunk->place_count - 1].side == FERRY_KMD_PATCH_DESTINATION);
+        assert_true(chunk->places[chunk->place_count - 1].offset == umd_record_fill_last(&allocation, 64, sizes[i]));
+        umd_recording_end(job);
+    }
+}
+
+static void what_is_mapped_behind_the_last_byte_is_not_named(void **state)
+{
+    (void)state;
+    const struct umd_virtual packet = {.is_fill = true, .destination = 0, .bytes = PAGE};
+    for (uint64_t end = PAGE - 64; end <= PAGE + 64; end += 64) {
+        struct umd_recording *job = make();
+        uint32_t count;
+        hole = end;
+        changes_at = UINT32_MAX;
+        assert_int_equal(umd_record_virtual(job, &packet), FERRY_OK);
+        assert_int_equal(umd_recording_buffers(job, &count)->reference_count, end < PAGE);
+        umd_recording_end(job);
+    }
+    hole = 0;
+}
+
+// It has none that Patch could give it either: the job is a fault of its own, and not one of another allocation's.
+static void what_has_lost_its_address_is_nowhere(void **state)
+{
+    (void)state;
+    struct umd_allocation allocation = {.vidmm = 7, .address = 0x123000, .bytes = PAGE};
+    struct umd_recording *job = make();
+    uint32_t count;
+    assert_true(umd_record_fill(job, &allocation, 0, 64, 0, 0));
+    own_answer = FERRY_OK;
+    umd_recording_renamed(job, NULL);
+    own_answer = FERRY_ERROR_HANDLE;
+    const struct ferry_vidmm_submission *buffer = umd_recording_buffers(job, &count);
+    assert_true(buffer->addresses[0] == FERRY_VIDMM_NOWHERE);
+    assert_int_equal(buffer->patch_count, 0);
+    umd_recording_end(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +398,16 @@ int main(void)
         cmocka_unit_test(a_rectangle_in_pieces_goes_on_in_the_next_buffer),
         cmocka_unit_test(a_rectangle_that_names_more_than_a_buffer_can_is_not_recorded),
         cmocka_unit_test(what_is_found_is_not_looked_for_among_all_that_was),
+<<<<<<< HEAD
+=======
+        cmocka_unit_test(a_packet_has_nothing_of_the_job_before),
+        cmocka_unit_test(an_emptied_job_is_recorded_into_again),
+        cmocka_unit_test(parts_are_joined_in_the_order_of_their_submissions),
+        cmocka_unit_test(a_buffer_is_filled_to_its_end),
+        cmocka_unit_test(the_last_packet_of_a_fill_begins_where_it_is_said_to),
+        cmocka_unit_test(what_is_mapped_behind_the_last_byte_is_not_named),
+        cmocka_unit_test(what_has_lost_its_address_is_nowhere),
+>>>>>>> 0040ba8e (A job's recording from one to the next: words left alone, parts in order, buffers filled to their end)
     };
     return cmocka_run_group_tests_name("umd_recording", tests, NULL, NULL);
 }
