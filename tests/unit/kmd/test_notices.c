@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // NOTIFY_ALLOC of the IOMMU model: what is built for it, and what is no such notice.
+#include "ferry/runs.h"
+#include "ferry_contract.h"
 #include "page_tables.h"
 
 #include <stdio.h>
@@ -104,6 +106,81 @@ static void what_is_no_notice_is_refused(void **state)
     destroy_allocation(rig, allocation);
 }
 
+static void map(struct rig *rig, HANDLE allocation, MDL *mdl, SIZE_T first)
+{
+    DXGKARG_BUILDPAGINGBUFFER a = start(rig);
+
+    a.Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT;
+    a.MapApertureSegment = (DXGK_BUILDPAGINGBUFFER_MAPAPERTURESEGMENT){
+        .hAllocation = allocation, .SegmentId = 2, .NumberOfPages = 20, .pMdl = mdl, .MdlOffset = first};
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+}
+
+static void unmap(struct rig *rig, HANDLE allocation)
+{
+    DXGKARG_BUILDPAGINGBUFFER a = start(rig);
+
+    a.Operation = DXGK_OPERATION_UNMAP_APERTURE_SEGMENT;
+    a.UnmapApertureSegment =
+        (DXGK_BUILDPAGINGBUFFER_UNMAPAPERTURESEGMENT){.hAllocation = allocation, .SegmentId = 2, .NumberOfPages = 20};
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+}
+
+// How many fills a notice of all of it takes, in as many buffers as it wants.
+static uint32_t fills(struct rig *rig, HANDLE allocation)
+{
+    DXGKARG_BUILDPAGINGBUFFER a = notice(rig, allocation, NULL);
+    NTSTATUS status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    uint32_t count = 0, multipass = 0;
+
+    while (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER) {
+        a = notice(rig, allocation, NULL);
+        a.NotifyAllocation.OffsetInBytes = 0;
+        a.NotifyAllocation.SizeInBytes = 20 * 4096;
+        a.MultipassOffset = multipass;
+        status = append(rig, &a);
+        multipass = a.MultipassOffset;
+        count += (uint32_t)((uint8_t *)a.pDmaBuffer - (uint8_t *)rig->buffer.address) / FERRY_PACKET_FILL_SIZE;
+    }
+    assert_int_equal(status, STATUS_SUCCESS);
+    return count;
+}
+
+// It is where the allocation's last page is mapped from, for as long as that is, and however many runs it says it has:
+// one fill for each, and one that ends the list.
+static void a_list_of_runs_is_read_where_it_is_mapped(void **state)
+{
+    struct rig *rig = *state;
+    struct ferry_allocation_private wish = {.Version = FERRY_ALLOCATION_PRIVATE_VERSION,
+                                            .Size = sizeof wish,
+                                            .Bytes = 20 * 4096,
+                                            .Aperture = 1,
+                                            .Compressed = 1,
+                                            .Flags2 = DXGK_ALLOC_FLAG2_NOTIFY_EVICTION};
+    DXGK_ALLOCATIONINFO info = {.pPrivateDriverData = &wish, .PrivateDriverDataSize = sizeof wish};
+    DXGKARG_CREATEALLOCATION create = {.NumAllocations = 1, .pAllocationInfo = &info};
+    struct host_pages pages;
+
+    assert_int_equal(rig->kmd->DxgkDdiCreateAllocation(rig->adapter, &create), STATUS_SUCCESS);
+    pages_make(rig, &pages, 21);
+    struct ferry_run_list *list = (struct ferry_run_list *)((uint8_t *)pages.memory + 19 * 4096);
+    *list = (struct ferry_run_list){.magic = FERRY_RUNS_MAGIC, .count = 3};
+    for (uint32_t i = 0; i < FERRY_RUNS_MOST; i++)
+        list->runs[i] = (struct ferry_run){.first_block = i, .blocks = 1, .pattern = i};
+    assert_int_equal(fills(rig, info.hAllocation), 0);
+    map(rig, info.hAllocation, &pages.mdl, 0);
+    assert_int_equal(fills(rig, info.hAllocation), 3 + 1);
+    list->count = UINT32_MAX;
+    assert_int_equal(fills(rig, info.hAllocation), FERRY_RUNS_MOST + 1);
+    unmap(rig, info.hAllocation);
+    assert_int_equal(fills(rig, info.hAllocation), 0);
+    map(rig, info.hAllocation, &pages.mdl, 1); // The list stands in the last page but one then.
+    assert_int_equal(fills(rig, info.hAllocation), 0);
+    unmap(rig, info.hAllocation);
+    pages_free(rig, &pages);
+    destroy_allocation(rig, info.hAllocation);
+}
+
 // R200: there the pages stay mapped.
 static int setup_without_iommu(void **state)
 {
@@ -118,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_notice_has_the_space_of_its_program_forgotten),
         CASE(what_is_no_notice_is_refused),
+        CASE(a_list_of_runs_is_read_where_it_is_mapped),
         {"R200_without_the_model_there_is_no_notice", what_is_no_notice_is_refused, setup_without_iommu, rig_teardown,
          NULL},
     };

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the miniport just still takes, and what it just does not.
+#include "device/device_state.h"
+#include "kmd/internal.h"
+#include "rig.h"
+
+#include <stdio.h>
+
+static struct ferry_gpu_memory commands;
+static HANDLE allocation;
+
+static void begin(struct rig *rig)
+{
+    allocation = make_allocation(rig, 8192, false);
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 8192, 0, &commands), FERRY_OK);
+}
+
+static void end(struct rig *rig)
+{
+    ferry_gpu_memory_free(rig->gpu, &commands);
+    destroy_allocation(rig, allocation);
+}
+
+static void run(struct rig *rig)
+{
+    for (unsigned i = 0; i < 5; i++)
+        ferry_gpu_run(rig->gpu, 10000);
+    rig->kmd->DxgkDdiInterruptRoutine(rig->adapter, 0);
+}
+
+static void fault(struct rig *rig, uint32_t fence)
+{
+    submit_user(rig, &commands, allocation, LOCAL_BYTES, fence);
+    wait_for(rig, 2, fence);
+    rig->note_count = 0;
+}
+
+// Some of them are taken before there are so many that the list grows.
+static void faults_come_in_order_however_many_wait(void **state)
+{
+    struct rig *rig = *state;
+    struct ferry_fault taken;
+    uint32_t fence = 0, next = 1;
+
+    begin(rig);
+    while (fence < 40)
+        fault(rig, ++fence);
+    for (; next <= 20; next++) {
+        assert_true(ferry_kmd_next_fault(rig->adapter, &taken));
+        assert_int_equal(taken.fence_value, next);
+    }
+    while (fence < 100)
+        fault(rig, ++fence);
+    for (; next <= 100; next++) {
+        assert_true(ferry_kmd_next_fault(rig->adapter, &taken));
+        assert_int_equal(taken.fence_value, next);
+    }
+    assert_false(ferry_kmd_next_fault(rig->adapter, &taken));
+    end(rig);
+}
+
+static void a_buffer_may_fill_its_command_slot(void **state)
+{
+    struct rig *rig = *state;
+    DXGKARG_SUBMITCOMMAND submit = {.hContext = rig->user_context,
+                                    .DmaBufferSize = 8192,
+                                    .DmaBufferSubmissionEndOffset = 4096,
+                                    .SubmissionFenceId = 5,
+                                    .NodeOrdinal = 2};
+
+    begin(rig);
+    for (uint32_t at = 0; at < 8192; at += 8)
+        ((uint32_t *)commands.address)[at / 4] = FERRY_OPCODE_NOP | 2u << 16;
+    submit.DmaBufferPhysicalAddress.QuadPart = (int64_t)commands.bus;
+    assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit), STATUS_SUCCESS);
+    wait_for(rig, 2, 5);
+    assert_int_equal(ferry_kmd_faults(rig->adapter), 0);
+    submit.DmaBufferSubmissionEndOffset = 4104;
+    assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit), STATUS_INVALID_PARAMETER);
+    end(rig);
+}
+
+// Of an allocation with instances beside each other one is none of the other's business.
+static void an_allocation_is_busy_to_its_last_byte(void **state)
+{
+    struct rig *rig = *state;
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+
+    begin(rig);
+    ferry_model_hang(rig->model);
+    submit_user(rig, &commands, allocation, 0x4000, 5);
+    assert_false(kmd_allocation_is_busy(rig->adapter, allocation, 0x3fff));
+    assert_true(kmd_allocation_is_busy(rig->adapter, allocation, 0x4000));
+    assert_true(kmd_allocation_is_busy(rig->adapter, allocation, 0x5fff));
+    assert_false(kmd_allocation_is_busy(rig->adapter, allocation, 0x6000));
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    end(rig);
+}
+
+static void what_is_notified_may_lie_at_the_end(void **state)
+{
+    struct rig *rig = *state;
+
+    for (unsigned aperture = 0; aperture < 2; aperture++) {
+        struct ferry_allocation_private wish = {.Version = FERRY_ALLOCATION_PRIVATE_VERSION,
+                                                .Size = sizeof wish,
+                                                .Bytes = 8192,
+                                                .Aperture = aperture,
+                                                .Flags = DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION};
+        DXGK_ALLOCATIONINFO info = {.pPrivateDriverData = &wish, .PrivateDriverDataSize = sizeof wish};
+        DXGKARG_CREATEALLOCATION create = {.NumAllocations = 1, .pAllocationInfo = &info};
+        const uint64_t bytes = aperture ? APERTURE_PAGES * 4096 : LOCAL_BYTES;
+
+        assert_int_equal(rig->kmd->DxgkDdiCreateAllocation(rig->adapter, &create), STATUS_SUCCESS);
+        for (uint64_t at = bytes - 12288; at <= bytes; at += 4096) {
+            DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_NOTIFY_RESIDENCY);
+            a.NotifyResidency.hAllocation = info.hAllocation;
+            a.NotifyResidency.Resident = 1;
+            a.NotifyResidency.PhysicalAddress.SegmentId = aperture ? 2 : 1;
+            a.NotifyResidency.PhysicalAddress.SegmentOffset = at;
+            assert_int_equal(append(rig, &a), at <= bytes - 8192 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER);
+        }
+        destroy_allocation(rig, info.hAllocation);
+    }
+}
+
+static void a_device_that_runs_is_not_started(void **state)
+{
+    struct rig *rig = *state;
+    DXGKRNL_INTERFACE os = {sizeof os, DXGKRNL_INTERFACE_VERSION, rig, on_notify, on_dpc, on_queue};
+
+    begin(rig);
+    submit_user(rig, &commands, allocation, 0, 5);
+    assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_INVALID_PARAMETER);
+    wait_for(rig, 2, 5);
+    assert_int_equal(rig->notes[0].type, DXGK_INTERRUPT_DMA_COMPLETED);
+    assert_int_equal(rig->notes[0].fence, 5);
+    end(rig);
+}
+
+// What stands behind the list is nobody's allocation.
+static void a_patch_names_an_allocation_of_its_list(void **state)
+{
+    struct rig *rig = *state;
+    uint32_t packet[8] = {FERRY_OPCODE_COPY | 8 << 16, 0, 64};
+
+    begin(rig);
+    DXGK_ALLOCATIONLIST list[2];
+    for (unsigned i = 0; i < 2; i++)
+        list[i] = (DXGK_ALLOCATIONLIST){
+            .hDeviceSpecificAllocation = allocation, .SegmentId = FERRY_KMD_SEGMENT_LOCAL, .WriteOperation = 1};
+    for (unsigned index = 0; index < 2; index++) {
+        D3DDDI_PATCHLOCATIONLIST location = {.AllocationIndex = index,
+                                             .DriverId = FERRY_KMD_PATCH_ID(0, FERRY_KMD_PATCH_SOURCE),
+                                             .PatchOffset = FERRY_PACKET_COPY_SOURCE};
+        DXGKARG_PATCH patch = {.hContext = rig->user_context,
+                               .pDmaBuffer = commands.address,
+                               .DmaBufferSize = 4096,
+                               .DmaBufferSubmissionEndOffset = 32,
+                               .pAllocationList = list,
+                               .AllocationListSize = 1,
+                               .pPatchLocationList = &location,
+                               .PatchLocationListSize = 1,
+                               .PatchLocationListSubmissionLength = 1,
+                               .NodeOrdinal = 2};
+        memcpy(commands.address, packet, sizeof packet);
+        assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch),
+                         index ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS);
+    }
+    end(rig);
+}
+
+// The manager gives up what was under way: nobody waits to hear of it, and its numbers may come again.
+static void what_a_reset_from_timeout_ends_is_told_of_no_more(void **state)
+{
+    struct rig *rig = *state;
+
+    begin(rig);
+    ferry_model_hang(rig->model);
+    submit_user(rig, &commands, allocation, 0, 5);
+    run(rig);
+    assert_int_equal(rig->kmd->DxgkDdiResetFromTimeout(rig->adapter), STATUS_SUCCESS);
+    run(rig);
+    assert_int_equal(rig->note_count, 0);
+    submit_user(rig, &commands, allocation, 0, 6);
+    wait_for(rig, 2, 6);
+    assert_int_equal(rig->note_count, 1);
+    assert_int_equal(rig->notes[0].type, DXGK_INTERRUPT_DMA_COMPLETED);
+    assert_int_equal(rig->notes[0].fence, 6);
+    end(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(faults_come_in_order_however_many_wait),
+        CASE(a_buffer_may_fill_its_command_slot),
+        CASE(an_allocation_is_busy_to_its_last_byte),
+        CASE(what_is_notified_may_lie_at_the_end),
+        CASE(a_device_that_runs_is_not_started),
+        CASE(a_patch_names_an_allocation_of_its_list),
+        CASE(what_a_reset_from_timeout_ends_is_told_of_no_more),
+    };
+
+    printf("miniport: real\n");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
