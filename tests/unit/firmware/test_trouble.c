@@ -96,6 +96,7 @@ void engine_fault_is_named_from_its_packet(void **state)
         {1, FERRY_FAULT_KIND_WATCHDOG, 0, 0, true, 1, 0, 0, true, 0x1fffffff0ull, 0},
         {2, FERRY_FAULT_KIND_HOST_UNSUPPORTED, 0x1f00, 7, false, 1, 2, 7, false, 0x000fedcba9876000ull, 0},
         {2, FERRY_FAULT_KIND_RANGE, 0xf00, 7, false, 1, 1, 7, false, 0x000fedcba9876008ull, 0x000fedcba9876008ull},
+        {2, FERRY_FAULT_KIND_RANGE, 0xf10, 7, false, 1, 1, 7, false, 0x000fedcba9876008ull, 0x000fedcba9876008ull},
         {2, FERRY_FAULT_KIND_WATCHDOG, 0, 7, false, 1, 0, 0, false, 0x000fedcba9876100ull, 0},
         {2, FERRY_FAULT_KIND_LOCAL_ERROR, 0x1f00, DOUBLE_UP_TO_POSITION, true, 0, 0, 0x1f00, true, 0xbf00, 0},
         {3, FERRY_FAULT_KIND_HOST_ABORT, 0xf04, DOUBLE_UP_TO_POSITION, true, 1, 1, 0xf04, true, 0x000fedcba9876004ull,
