@@ -84,7 +84,7 @@ static void a_program_whose_page_tables_stay_is_there_again(void **state)
         program_become(world, &program);
         D3DKMT_HANDLE a = world_create(world, PAGES(2), CPU);
         world_require(world, a);
-        map(world, a, BASE, 2);
+        map(world, a, 0, 2);
         world_wait(world, world_gpu_name(world, world->context, a, false));
         assert_int_equal(ferry_vidmm_destroy_device(manager, program.device), FERRY_OK);
         if (i == 1) {

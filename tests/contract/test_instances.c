@@ -211,6 +211,99 @@ static void a_reset_keeps_what_each_instance_holds(void **state)
     world_close(world);
 }
 
+// As R144 to R146 have it for the first one, and beside that.
+static void R252_an_instance_lies_at_the_end_where_the_first_one_does(void **state)
+{
+    (void)state;
+    static const struct {
+        UINT flags, preference, bank;
+        bool end;
+    } cases[] = {{CPU, 0, 0, false},
+                 {CPU | DXGK_ALLOC_FLAG_FROM_END_OF_SEGMENT, 0, 0, true},
+                 {CPU | DXGK_ALLOC_FLAG_FROM_END_OF_SEGMENT, 1, 0, false},
+                 {CPU, 1 | 1 << 5, 0, true},
+                 {CPU, 1, 1 | 1 << 7, true},
+                 {CPU | DXGK_ALLOC_FLAG_FROM_END_OF_SEGMENT, 1 | 1 << 5, 1, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world *world = open_held(64);
+        struct ferry_allocation_private wanted = world_private(PAGES(4), cases[i].flags);
+        D3DKMT_HANDLE a;
+        world->knobs->hinted_bank = cases[i].bank;
+        wanted.SegmentPreference = cases[i].preference;
+        assert_int_equal(world_try_create(world, &wanted, NULL, &a, NULL), FERRY_OK);
+        world_require(world, a);
+        assert_int_equal(world_place(world, a).offset, cases[i].end ? PAGES(60) : 0);
+        hold(world);
+        world_gpu_name(world, world->context, a, true);
+        discard(world, a, 1);
+        uint64_t fence = world_gpu_name(world, world->context, a, true);
+        assert_int_equal(world_place(world, a).instances, 2);
+        assert_int_equal(world_place(world, a).offset, cases[i].end ? PAGES(56) : PAGES(4));
+        let_go(world, fence);
+        world_close(world);
+    }
+}
+
+// What cannot be evicted beside an overlay loses its content (R154); and so does another instance of it.
+static void R154_R252_an_instance_is_evicted_through_the_segment_that_the_first_one_is(void **state)
+{
+    (void)state;
+    for (unsigned renamed = 0; renamed < 2; renamed++) {
+        struct world_options options = world_defaults();
+        options.machine.local_bytes = PAGES(25);
+        options.machine.aperture_bytes = PAGES(10);
+        struct world *world = world_open(&options);
+        D3DKMT_HANDLE overlay = create_limited(world, PAGES(1), CPU | DXGK_ALLOC_FLAG_OVERLAY, true, 0);
+        assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, HELD_NODE, &world->context, NULL),
+                         FERRY_OK);
+        world->knobs->by_place = true;
+        world_require(world, overlay);
+        world->knobs->eviction_set = 1u << (machine_aperture_segment - 1);
+        D3DKMT_HANDLE large = world_create(world, PAGES(9), CPU);
+        world->knobs->eviction_set = 0;
+        world_require(world, large);
+        hold(world);
+        world_gpu_name(world, world->context, large, true);
+        if (renamed)
+            discard(world, large, 1);
+        let_go(world, world_gpu_fill(world, large, 0, (uint32_t)PAGES(9), 5));
+        assert_int_equal(world_place(world, large).instances, 1 + renamed);
+        world_force_out(world, large);
+        assert_true(world_place(world, large).lost);
+        assert_int_equal(world_statistics(world).contents_lost, 1);
+        world_close(world);
+    }
+}
+
+// It leaves before what somebody may still want, though that has not been used for longer.
+static void R247_a_parked_instance_leaves_first_however_newly_it_was_used(void **state)
+{
+    (void)state;
+    struct world *world = open_held(64);
+    D3DKMT_HANDLE a = world_create(world, PAGES(16), PERMANENT), b = world_create(world, PAGES(16), PERMANENT),
+                  c = world_create(world, PAGES(16), CPU), d = world_create(world, PAGES(16), CPU);
+    world_require(world, a);
+    world_require(world, b);
+    world_require(world, c);
+    for (unsigned i = 0; i < 4; i++) {
+        world_wait(world, world_gpu_name(world, world->context, b, false));
+        world_wait(world, world_gpu_name(world, world->context, c, false));
+    }
+    for (unsigned i = 0; i < 4; i++)
+        world_wait(world, world_gpu_name(world, world->context, a, false));
+    assert_int_equal(world_evict(world, b), FERRY_OK);
+    hold(world);
+    world_gpu_name(world, world->context, a, false);
+    discard(world, a, 1);
+    let_go(world, world_gpu_name(world, world->context, a, false));
+    assert_int_equal(world_place(world, a).instances, 2);
+    world_require(world, d);
+    assert_int_equal(world_place(world, a).instances, 1);
+    assert_int_equal(world_place(world, b).segment, machine_local_segment);
+    world_check(world, a, 1);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +314,9 @@ int main(void)
         cmocka_unit_test(R242_discards_do_not_stall_for_what_others_list),
         cmocka_unit_test(what_nobody_requires_is_renamed_among_the_victims),
         cmocka_unit_test(a_reset_keeps_what_each_instance_holds),
+        cmocka_unit_test(R252_an_instance_lies_at_the_end_where_the_first_one_does),
+        cmocka_unit_test(R154_R252_an_instance_is_evicted_through_the_segment_that_the_first_one_is),
+        cmocka_unit_test(R247_a_parked_instance_leaves_first_however_newly_it_was_used),
     };
     return WORLD_RUN(tests);
 }

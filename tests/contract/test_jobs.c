@@ -67,10 +67,15 @@ static void a_job_that_never_ran_has_used_nothing_of_the_gpu(void **state)
     world_wait(world, world_gpu_fill(world, good, 0, (uint32_t)PAGES(4), 1));
     const struct ferry_vidmm_process_statistics before = used_by(world, &program);
     assert_true(before.gpu_cycles != 0);
-    world->knobs->fault_paging = 1;
+    // What gave them addresses is over.
+    for (unsigned i = 0; i < 100; i++)
+        ferry_vidmm_poll(world->manager, true);
+    // With others in its buffer, and alone.
+    world->knobs->fault_paging = 3;
     assert_int_equal(world_resident(world, &bad, 1), FERRY_PENDING);
     uint64_t fence = world_gpu_name(world, world->context, bad, true);
     assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fence), FERRY_ERROR_FAULT);
+    world->knobs->fault_paging = 0;
     const struct ferry_vidmm_process_statistics after = used_by(world, &program);
     assert_int_equal(after.jobs, before.jobs + 1);
     assert_int_equal(after.gpu_cycles, before.gpu_cycles);
