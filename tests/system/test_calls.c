@@ -389,6 +389,40 @@ static void the_adapter_describes_itself(void **state)
     assert_int_equal(ferry_adapter_query(b->adapter, &info), FERRY_ERROR_ARGUMENT);
 }
 
+// Of three of a kind each order: whoever is left is found, works, and is ended with what he belongs to.
+static void what_is_destroyed_in_any_order_leaves_the_rest(void **state)
+{
+    struct bench *b = *state;
+    static const unsigned orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+
+    for (unsigned order = 0; order < 6; order++) {
+        for (unsigned gone = 1; gone <= 3; gone++) {
+            struct ferry_device *devices[3];
+            struct ferry_queue *queues[3];
+            struct ferry_allocation *allocations[3];
+
+            for (unsigned i = 0; i < 3; i++)
+                ok(ferry_device_create(b->adapter, &devices[i]));
+            for (unsigned i = 0; i < 3; i++) {
+                ok(ferry_queue_create(devices[1], &queues[i]));
+                allocations[i] = make(devices[1], 5000, VISIBLE);
+            }
+            for (unsigned n = 0; n < gone; n++) {
+                ok(ferry_queue_destroy(queues[orders[order][n]]));
+                ok(ferry_allocation_destroy(allocations[orders[order][n]]));
+            }
+            for (unsigned n = gone; n < 3; n++) {
+                write_content(allocations[orders[order][n]], 5000, n);
+                must_be_resident(devices[1], &allocations[orders[order][n]], 1);
+                run_job(queues[orders[order][n]]);
+                expect_content(allocations[orders[order][n]], 5000, n);
+            }
+            for (unsigned n = 0; n < 3; n++)
+                ok(ferry_device_destroy(devices[orders[order][n]]));
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +435,7 @@ int main(int argc, char **argv)
         CASE(a_job_needs_its_allocations_on_the_list),
         CASE(bad_arguments_get_their_names_and_change_nothing),
         CASE(existing_memory_is_used_in_place),
+        CASE(what_is_destroyed_in_any_order_leaves_the_rest),
         CASE(events_tell_the_story),
         CASE(the_adapter_describes_itself),
     };

@@ -5,7 +5,7 @@ UMD_TEST_OBJECTS := $(call sanitized,host-driver/umd/handles.c host-driver/umd/e
 
 $(BUILD)/tests/test_umd: tests/unit/umd/test_umd.c $(UMD_TEST_OBJECTS) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(SANITIZED_TEST) $< $(UMD_TEST_OBJECTS) -lcmocka -lpthread -o $@
+	$(SANITIZED_TEST) $< $(UMD_TEST_OBJECTS) -Wl,--wrap=pthread_cond_wait -lcmocka -lpthread -o $@
 TEST_PROGRAMS += $(BUILD)/tests/test_umd
 
 # Programs and residency lists, with the test in the manager's place.

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of the user-mode driver that need no device: handles and error names.
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // cmocka asks for the standard headers before it.
 #include <cmocka.h>
@@ -101,12 +105,56 @@ static void every_error_has_a_name_and_a_sentence_of_its_own(void **state)
     assert_string_equal(ferry_error_name(FERRY_ERROR_RECURSIVE_CALL - 1), "?");
 }
 
+// ---- Who waits for others to leave ----
+
+static atomic_uint waits; // How often somebody has begun to.
+
+// In pthread_cond_wait()'s place: the mutex is the caller's until it waits.
+int __real_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
+int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
+int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+    waits++;
+    return __real_pthread_cond_wait(condition, mutex);
+}
+
+static void *wait_for_others(void *context)
+{
+    umd_adapter_wait_for_others(context);
+    return NULL;
+}
+
+// The last but one wakes whoever is left.
+static void who_closes_waits_for_all_others(void **state)
+{
+    int object;
+    void *handle = umd_handle_make(UMD_DEVICE, &object, adapter);
+    pthread_t thread;
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        assert_ptr_equal(umd_adapter_get(UMD_DEVICE, handle), adapter);
+    waits = 0;
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_others, adapter), 0);
+    while (waits == 0)
+        ;
+    umd_adapter_put(adapter);
+    alarm(60); // It hangs then.
+    umd_adapter_put(adapter);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    alarm(0);
+    assert_int_equal(here.users, 1);
+    umd_adapter_put(adapter);
+    umd_handle_end(handle);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_handle_is_live_from_make_to_end_and_of_one_kind),
         cmocka_unit_test(an_object_belongs_to_one_adapter),
         cmocka_unit_test(made_up_handles_are_none),
+        cmocka_unit_test(who_closes_waits_for_all_others),
         cmocka_unit_test(thousands_of_handles_live_together_and_no_value_returns),
         cmocka_unit_test(every_error_has_a_name_and_a_sentence_of_its_own),
     };
