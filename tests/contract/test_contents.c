@@ -333,6 +333,49 @@ static void flags_whose_behaviour_is_not_there_are_refused_by_name(void **state)
     world_close(world);
 }
 
+// Its content came out when another device had its turn, and has not been written since it came back: what was written
+// before that is no reason to bring it out once more.
+static void R111_what_came_out_in_between_does_not_come_out_again(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE first = world->device, first_queue = world->queue, first_context = world->context, device, queue,
+                  context;
+    D3DKMT_HANDLE a = world_create(world, PAGES(40), PERMANENT);
+    world_write(world, a, 1);
+    world_require(world, a);
+    world_wait(world, world_gpu_copy(world, a, 0, a, PAGE_SIZE, PAGE_SIZE));
+    assert_int_equal(world_evict(world, a), FERRY_OK);
+    world_require(world, a); // What it holds is of an earlier residency.
+    assert_int_equal(ferry_vidmm_create_device(world->manager, &device), FERRY_OK);
+    assert_int_equal(ferry_vidmm_create_paging_queue(world->manager, device, 0, &queue), FERRY_OK);
+    assert_int_equal(ferry_vidmm_create_context(world->manager, device, FERRY_VIDMM_ANY_NODE, &context, NULL),
+                     FERRY_OK);
+    world->device = device;
+    world->queue = queue;
+    world->context = context;
+    D3DKMT_HANDLE b = world_create(world, PAGES(40), CPU);
+    D3DDDI_MAKERESIDENT make = {.hPagingQueue = queue, .NumAllocations = 1, .AllocationList = &b};
+    make.Flags.CantTrimFurther = 1;
+    assert_true(ferry_vidmm_make_resident(world->manager, &make) >= 0);
+    world_wait(world, world_gpu_name(world, world->context, b, false));
+    assert_int_equal(world_place(world, a).segment, 0);
+    assert_int_equal(ferry_vidmm_destroy_device(world->manager, device), FERRY_OK);
+    world->device = first;
+    world->queue = first_queue;
+    world->context = first_context;
+    world_wait(world, world_gpu_name(world, world->context, a, false)); // which brings it back
+    assert_int_equal(world_place(world, a).segment, machine_local_segment);
+    uint64_t out = world_statistics(world).bytes_out;
+    D3DDDICB_EVICT evict = {.NumAllocations = 1, .AllocationList = &a};
+    evict.Flags.NotWrittenTo = 1;
+    assert_int_equal(ferry_vidmm_evict(world->manager, world->device, &evict), FERRY_OK);
+    assert_false(world_place(world, a).dirty);
+    world_force_out(world, a);
+    assert_int_equal(world_statistics(world).bytes_out, out);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +391,7 @@ int main(void)
         cmocka_unit_test(R106_a_lock_for_reading_or_that_must_not_evict_leaves_it_in_place),
         cmocka_unit_test(R106_eviction_during_such_a_lock_loses_nothing),
         cmocka_unit_test(flags_whose_behaviour_is_not_there_are_refused_by_name),
+        cmocka_unit_test(R111_what_came_out_in_between_does_not_come_out_again),
     };
     return WORLD_RUN(tests);
 }

@@ -66,6 +66,40 @@ static void a_fill_whose_place_was_given_up_is_no_loss(void **state)
     assert_false(neighbour_has_lost(50));
 }
 
+// Its place was given up, and so was the next one that it was filled for: a job that works on it there has nothing to
+// do with the first fill, which faults for good.
+static void a_fill_that_was_given_up_is_not_that_of_a_later_job(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE first = world_create(world, PAGES(1), CPU), large = world_create(world, PAGES(63), CPU),
+                  a = world_create_filled(world, PAGES(2), CPU, PATTERN);
+    world->knobs->delay = 1;
+    world->knobs->hold_paging = true;
+    assert_int_equal(world_resident(world, &first, 1), FERRY_PENDING);
+    assert_int_equal(world_evict(world, first), FERRY_OK);
+    world->knobs->fault_paging = 2;
+    uint64_t fence = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(world_resident(world, &a, 1), FERRY_PENDING);
+        if (i == 1)
+            fence = world_gpu_name(world, world->context, a, false);
+        assert_int_equal(world_evict(world, a), FERRY_OK);
+        assert_int_equal(world_resident(world, &large, 1), FERRY_PENDING);
+        assert_int_equal(world_place(world, a).segment, 0);
+        assert_int_equal(world_evict(world, large), FERRY_OK);
+    }
+    world->knobs->hold_paging = false;
+    assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fence), FERRY_OK);
+    assert_int_equal(world->knobs->fault_paging, 0);
+    D3DKMT_DEVICEEXECUTION_STATE execution;
+    assert_int_equal(ferry_vidmm_device_state(world->manager, world->device, &execution), FERRY_OK);
+    assert_int_equal(execution, D3DKMT_DEVICEEXECUTION_ACTIVE);
+    assert_false(world_place(world, a).lost);
+    check(world, a, PATTERN);
+    world_close(world);
+}
+
 // ---- A hang while jobs of several nodes are with the device ----
 
 #define CULPRIT 2u // its node
@@ -291,6 +325,7 @@ int main(void)
         cmocka_unit_test(who_was_suspected_of_a_hang_is_so_for_that_job_alone),
         cmocka_unit_test(who_hangs_beside_paging_is_the_one_to_blame),
         cmocka_unit_test(a_fill_whose_place_was_given_up_is_no_loss),
+        cmocka_unit_test(a_fill_that_was_given_up_is_not_that_of_a_later_job),
     };
     return WORLD_RUN(tests);
 }

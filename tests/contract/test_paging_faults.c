@@ -135,6 +135,52 @@ static void a_place_that_was_given_away_meanwhile_is_not_read_again(void **state
     world_close(world);
 }
 
+// In pieces, and of the first one's place only later pieces are given away: as a whole it cannot go again either.
+static void pieces_whose_place_was_given_away_are_not_read_again(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults();
+    options.manager.sub_transfer_bytes = PAGES(4);
+    struct world *world = world_open(&options);
+    D3DKMT_HANDLE old[2], other = world_create(world, PAGES(50), CPU | DXGK_ALLOC_FLAG_FROM_END_OF_SEGMENT);
+    world_write(world, other, 9);
+    for (unsigned i = 0; i < 2; i++) {
+        old[i] = world_create(world, PAGES(20), CPU);
+        world_write(world, old[i], i);
+        world_require(world, old[i]);
+        // Newer than any copy elsewhere.
+        world_wait(world, world_gpu_copy(world, old[i], 0, old[i], PAGE_SIZE, PAGE_SIZE));
+    }
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(world_evict(world, old[i]), FERRY_OK);
+    world->knobs->delay = 1;
+    world->knobs->hold_paging = true;
+    world->knobs->hold_turns = 100000;
+    world->knobs->fault_paging = 1;
+    assert_int_equal(world_resident(world, &other, 1), FERRY_PENDING);
+    assert_int_equal(world_place(world, other).offset, PAGES(14));
+    for (unsigned i = 0; i < 50; i++)
+        ferry_vidmm_poll(world->manager, true);
+    world->knobs->hold_paging = false;
+    for (unsigned i = 0; i < 100; i++)
+        ferry_vidmm_poll(world->manager, true);
+    assert_int_equal(world_statistics(world).faulted_paging_buffers, 1);
+    assert_false(world_place(world, other).lost);
+    world_check_gpu(world, other, 9);
+    for (unsigned i = 0; i < 2; i++) {
+        if (world_place(world, old[i]).lost)
+            continue;
+        void *address;
+        unsigned wrong = 0;
+        assert_int_equal(ferry_vidmm_lock(world->manager, old[i], D3DDDI_LOCK_READ_ONLY, &address), FERRY_OK);
+        for (uint64_t word = PAGE_SIZE / 4; word < PAGES(20) / 4; word++)
+            wrong += ((const uint32_t *)address)[word] != world_word(i, word);
+        assert_int_equal(ferry_vidmm_unlock(world->manager, old[i]), FERRY_OK);
+        assert_int_equal(wrong, 0);
+    }
+    world_close(world);
+}
+
 // Two page-outs of one program share a buffer, or are those of two, which do not; another one's page-in takes their
 // places. What is not lost is as it was.
 static void page_outs_for_another(unsigned owners)
@@ -392,6 +438,7 @@ int main(void)
         cmocka_unit_test(a_notice_behind_a_page_in_costs_nobody_its_content),
         cmocka_unit_test(who_is_destroyed_waits_for_what_goes_again_before_a_notice),
         cmocka_unit_test(a_place_that_was_given_away_meanwhile_is_not_read_again),
+        cmocka_unit_test(pieces_whose_place_was_given_away_are_not_read_again),
         cmocka_unit_test(what_goes_again_does_not_read_what_came_into_its_place),
         cmocka_unit_test(what_begins_in_a_buffer_that_faults_and_ends_in_another_is_built_again),
         cmocka_unit_test(faults_of_what_was_taken_back_are_nobodys),
