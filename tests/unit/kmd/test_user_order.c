@@ -280,6 +280,20 @@ static void what_is_too_large_to_note_makes_everything_wait_until_it_is_done(voi
     wait_for(rig, 2, 2);
 }
 
+// What waits behind a read that is too large to note finds it over, and so does whatever comes behind that.
+static void behind_what_waited_for_a_large_read_copies_run_ahead(void **state)
+{
+    struct rig *rig = *state;
+    struct job job = {0};
+
+    rectangle(&job, 0x100000, 0x20000, 0x4000, 64, 3);
+    local_copy(&job, 0x60000, 0x70000, 64);
+    local_copy(&job, 0x62000, 0x72000, 64);
+    local_copy(&job, 0x64000, 0x60000, 64); // Over what the one that waited reads.
+    submit(rig, &job, rig->user_context, 2, 1, "wwaw");
+    wait_for(rig, 2, 1);
+}
+
 // A packet of which nothing is known might write anything; and what is no packet is not looked at.
 static void behind_an_unknown_packet_everything_waits(void **state)
 {
@@ -308,6 +322,7 @@ int main(void)
         CASE(a_buffer_that_was_patched_before_is_judged_anew),
         CASE(the_later_writer_does_not_hide_the_earlier_one),
         CASE(what_is_too_large_to_note_makes_everything_wait_until_it_is_done),
+        CASE(behind_what_waited_for_a_large_read_copies_run_ahead),
         CASE(behind_an_unknown_packet_everything_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -239,6 +239,23 @@ static void copies_by_address_run_ahead_unless_they_read_what_is_written(void **
     end(&p);
 }
 
+// So many pages are looked at one by one; more are not.
+static void copies_by_address_of_64_pages_run_ahead(void **state)
+{
+    struct program p;
+
+    begin(*state, &p);
+    write_entries(&p, 0, 0x10000, 65, to_local(0x100000));
+    write_entries(&p, 0, 0x80000, 65, to_local(0x180000));
+    send_buffer(&p);
+    for (uint32_t pages = 63; pages <= 65; pages++) {
+        by_address(&p, 0x10000, 0x80000, pages * 4096);
+        submit(&p, pages <= 64 ? "a" : "w");
+        done(&p);
+    }
+    end(&p);
+}
+
 // What a job of a program's space may name is addresses of that space, but for places that Patch itself put there: the
 // device sees to it. The list that Patch gets has all of video memory each time.
 static void a_job_names_places_only_where_patch_put_them(void **state)
@@ -530,6 +547,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_job_names_places_only_where_patch_put_them),
         CASE(copies_by_address_run_ahead_unless_they_read_what_is_written),
+        CASE(copies_by_address_of_64_pages_run_ahead),
         CASE(a_rectangle_by_address_runs_ahead_as_a_copy_does),
         CASE(it_is_judged_by_the_newest_entries),
         CASE(what_is_not_known_waits_and_makes_wait),
