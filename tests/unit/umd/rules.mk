@@ -8,8 +8,8 @@ $(BUILD)/tests/test_umd: tests/unit/umd/test_umd.c $(UMD_TEST_OBJECTS) $(HOST_HE
 	$(SANITIZED_TEST) $< $(UMD_TEST_OBJECTS) -Wl,--wrap=pthread_cond_wait -lcmocka -lpthread -o $@
 TEST_PROGRAMS += $(BUILD)/tests/test_umd
 
-# Programs and residency lists, with the test in the manager's place.
-UMD_CALL_TESTS := $(BUILD)/tests/umd_process $(BUILD)/tests/umd_residency
+# Programs, devices and residency lists, with the test in the manager's place.
+UMD_CALL_TESTS := $(addprefix $(BUILD)/tests/umd_,device process residency)
 $(UMD_CALL_TESTS): $(BUILD)/tests/umd_%: tests/unit/umd/test_%.c tests/unit/umd/adapter_alone.h $(BUILD)/obj-san/host-driver/umd/%.o \
     $(call sanitized,$(addprefix host-driver/,umd/call.c umd/handles.c umd/observer.c link/problem.c)) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
