@@ -13,6 +13,7 @@
 // What becomes of the next doorbells of ring 2, and of how many.
 enum fate { TAKEN, LOST, LATE, SWALLOWED };
 static unsigned doorbells;
+static unsigned taken_first; // So many of them are taken before that.
 
 static struct ferry_link_operations slow_operations;
 static const struct ferry_link_operations *own_operations;
@@ -24,8 +25,10 @@ static int slow_write32(struct ferry_link *link, enum ferry_bar bar, uint64_t of
 {
     enum fate now = fate;
 
-    if (bar != FERRY_BAR_REGISTERS || offset != DOORBELL)
+    if (bar != FERRY_BAR_REGISTERS || offset != DOORBELL || taken_first > 0) {
+        taken_first -= bar == FERRY_BAR_REGISTERS && offset == DOORBELL;
         return own_operations->write32(link, bar, offset, value);
+    }
     doorbells -= doorbells > 0;
     fate = doorbells > 0 ? now : TAKEN;
     if (now == TAKEN || now == LATE)
@@ -221,6 +224,45 @@ static void a_second_standstill_keeps_them_waiting(void **state)
     }
 }
 
+// It stands still between them: what has gone in does not go in again with what is left.
+static void stand_still_between_them(struct rig *rig, enum fate what)
+{
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+
+    lose_22(rig, what);
+    run(rig);
+    unsigned notes = rig->note_count;
+    fate = LOST;
+    doorbells = FERRY_GPU_DOORBELLS;
+    taken_first = 1;
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    assert_int_equal(reset.LastAbortedFenceId, 21);
+    wait_for(rig, 2, 22);
+    run(rig);
+    assert_int_equal(current_fence(rig), 22);
+    assert_true(kmd_allocation_is_busy(rig->adapter, allocation, 0)); // The one that waits names it.
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    assert_int_equal(reset.LastAbortedFenceId, 22);
+    wait_for(rig, 2, 23);
+    run(rig);
+    assert_int_equal(rig->note_count, notes + 2);
+    for (uint32_t n = 0; n < 2; n++)
+        assert_int_equal(rig->notes[notes + n].fence, 22 + n);
+    works_from(rig, 24);
+    end(rig);
+}
+
+static void a_standstill_between_them_keeps_only_the_rest_waiting(void **state)
+{
+    stand_still_between_them(*state, LOST);
+}
+
+// Of the number that was skipped it is the second behind.
+static void and_behind_one_that_came_late(void **state)
+{
+    stand_still_between_them(*state, LATE);
+}
+
 static void one_that_comes_late_tells_of_no_fence(void **state)
 {
     struct rig *rig = *state;
@@ -347,6 +389,8 @@ int main(void)
         CASE(a_reset_from_timeout_ends_and_opens_the_ring),
         CASE(an_engine_reset_lets_what_waited_run),
         CASE(a_second_standstill_keeps_them_waiting),
+        CASE(a_standstill_between_them_keeps_only_the_rest_waiting),
+        CASE(and_behind_one_that_came_late),
         CASE(one_that_comes_late_tells_of_no_fence),
         CASE(what_waits_behind_a_hang_is_aborted_with_it),
         CASE(and_when_another_node_is_reset),

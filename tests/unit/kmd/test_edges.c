@@ -124,6 +124,21 @@ static void what_is_notified_may_lie_at_the_end(void **state)
     }
 }
 
+// Of a move that takes several packets none may write what a later one reads. One that ends where it began does not.
+static void a_long_move_may_go_right_behind_itself(void **state)
+{
+    struct rig *rig = *state;
+    const uint64_t bytes = UINT64_C(1) << 32;
+
+    for (uint64_t distance = bytes - 4096; distance <= bytes; distance += 4096) {
+        DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
+        a.Transfer.TransferSize = bytes;
+        a.Transfer.Source.SegmentId = a.Transfer.Destination.SegmentId = FERRY_KMD_SEGMENT_LOCAL;
+        a.Transfer.Destination.SegmentAddress.QuadPart = (int64_t)distance;
+        assert_int_equal(append(rig, &a), distance < bytes ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS);
+    }
+}
+
 static void a_device_that_runs_is_not_started(void **state)
 {
     struct rig *rig = *state;
@@ -197,6 +212,7 @@ int main(void)
         CASE(a_buffer_may_fill_its_command_slot),
         CASE(an_allocation_is_busy_to_its_last_byte),
         CASE(what_is_notified_may_lie_at_the_end),
+        CASE(a_long_move_may_go_right_behind_itself),
         CASE(a_device_that_runs_is_not_started),
         CASE(a_patch_names_an_allocation_of_its_list),
         CASE(what_a_reset_from_timeout_ends_is_told_of_no_more),

@@ -3,6 +3,7 @@
 #include "rig.h"
 
 #include "device/device_state.h"
+#include "kmd/internal.h"
 
 static void a_reset_reports_the_last_aborted_fence(void **state)
 {
@@ -117,6 +118,31 @@ static void and_only_what_stood_behind_it_was_aborted(void **state)
 static void and_a_fault_of_its_own_is_told_as_one(void **state)
 {
     reset_while(*state, one_more_faults_and_one_hangs, 23, DXGK_INTERRUPT_DMA_FAULTED);
+}
+
+// Once around the ring: the one that was cut off had the place of the one that ends as the next reset begins.
+static void what_was_cut_off_says_nothing_of_who_has_its_place_next(void **state)
+{
+    struct rig *rig = *state;
+    const uint32_t first = 22 - KMD_RING_ENTRIES; // The number goes round, too.
+    HANDLE allocation = make_allocation(rig, 8192, false);
+    struct ferry_gpu_memory commands;
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
+    ferry_model_hang(rig->model);
+    submit_user(rig, &commands, allocation, 0, first);
+    run_on(rig);
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    assert_true(reset.LastAbortedFenceId == first);
+    for (uint32_t n = 1; n < KMD_RING_ENTRIES - 1; n++) {
+        submit_user(rig, &commands, allocation, 0, first + n);
+        wait_for(rig, 2, first + n);
+    }
+    ferry_gpu_memory_free(rig->gpu, &commands);
+    destroy_allocation(rig, allocation);
+    rig->note_count = 0;
+    reset_while(rig, one_more_ends, 22, DXGK_INTERRUPT_DMA_COMPLETED);
 }
 
 // ---- A buffer that a reset cuts in the middle of its packets ----
@@ -433,6 +459,7 @@ int main(void)
         CASE(what_ends_between_the_last_look_and_the_reset_is_told_as_done),
         CASE(and_only_what_stood_behind_it_was_aborted),
         CASE(and_a_fault_of_its_own_is_told_as_one),
+        CASE(what_was_cut_off_says_nothing_of_who_has_its_place_next),
         CASE(a_buffer_that_a_reset_cut_goes_on_where_it_was),
         CASE(a_fault_of_a_buffer_that_went_on_counts_from_its_start),
         CASE(a_copy_that_overlaps_itself_goes_on_with_the_rest),
