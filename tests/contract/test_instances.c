@@ -304,6 +304,40 @@ static void R247_a_parked_instance_leaves_first_however_newly_it_was_used(void *
     world_close(world);
 }
 
+// What is discarded again and again keeps its place, whether or not its list could grow in between.
+static void what_was_renamed_once_keeps_its_place_without_memory_for_more(void **state)
+{
+    (void)state;
+    struct world *world = open_held(64);
+    D3DKMT_HANDLE a = world_create(world, PAGES(8), CPU), large = world_create(world, PAGES(50), CPU);
+    world_require(world, a);
+    hold(world);
+    world_gpu_name(world, world->context, a, true);
+    discard(world, a, 1);
+    let_go(world, world_gpu_name(world, world->context, a, true));
+    assert_int_equal(world_place(world, a).instances, 2);
+    world_require(world, large);
+    assert_int_equal(world_place(world, a).instances, 1);
+    assert_int_equal(world_evict(world, large), FERRY_OK);
+    for (unsigned short_of_memory = 0; short_of_memory < 2; short_of_memory++) {
+        if (short_of_memory) {
+            hold(world);
+            uint64_t fence = world_gpu_name(world, world->context, a, true);
+            world->knobs->host_pages = 0;
+            assert_int_equal(try_discard(world, a, 0, 2), FERRY_ERROR_NO_HOST_MEMORY);
+            world->knobs->host_pages = -1;
+            let_go(world, fence);
+        }
+        uint64_t was = world_place(world, a).offset;
+        discard(world, a, 3);
+        assert_int_equal(world_place(world, a).segment, machine_local_segment);
+        assert_int_equal(world_place(world, a).offset, was);
+        world_check(world, a, 3);
+        world_wait(world, world_gpu_name(world, world->context, a, false));
+    }
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +351,7 @@ int main(void)
         cmocka_unit_test(R252_an_instance_lies_at_the_end_where_the_first_one_does),
         cmocka_unit_test(R154_R252_an_instance_is_evicted_through_the_segment_that_the_first_one_is),
         cmocka_unit_test(R247_a_parked_instance_leaves_first_however_newly_it_was_used),
+        cmocka_unit_test(what_was_renamed_once_keeps_its_place_without_memory_for_more),
     };
     return WORLD_RUN(tests);
 }

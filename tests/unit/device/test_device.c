@@ -258,6 +258,13 @@ static void a_carry_between_two_words_is_not_seen(void **context)
     state->fake->carry_reads = 1;
     assert_int_equal(ferry_gpu_counters(state->gpu, &statistics), FERRY_OK);
     assert_true(statistics.cycles == 0x100000003); // Not 0x1fffffffd.
+    // Nor where a call before has seen the same high word already.
+    state->fake->registers[FERRY_BAR0_COUNTER_AT / 4 + 1] = 2;
+    assert_int_equal(ferry_gpu_counters(state->gpu, &statistics), FERRY_OK);
+    state->fake->registers[FERRY_BAR0_COUNTER_AT / 4 + 1] = 1;
+    state->fake->carry_reads = 1;
+    assert_int_equal(ferry_gpu_counters(state->gpu, &statistics), FERRY_OK);
+    assert_true(statistics.cycles == 0x200000003);
 }
 
 static void engine_reset_ends_or_times_out(void **context)
