@@ -141,6 +141,73 @@ static void a_full_line_on_one_node_keeps_nobody_on_another_waiting(void **state
     }
 }
 
+// ---- One turn, and the next ----
+
+// It may be about to submit: it is let by, once in each turn of who waits.
+static void who_let_another_by_does_so_again_in_his_next_turn(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults();
+    options.manager.turn_cycles = UINT64_C(1) << 40;
+    struct world *world = world_open(&options);
+    struct ferry_vm_policy *policy = &world->manager->policy;
+    assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
+    struct program programs[] = {program_begin(world, 1, 0), program_begin(world, 1, 0)};
+    struct ferry_vm_device *devices[2];
+    unsigned node;
+    uint64_t number;
+    for (unsigned i = 0; i < 2; i++) {
+        program_become(world, &programs[i]);
+        assert_true(list_it(world, &programs[i], world_create(world, PAGES(40), CPU), true) >= 0);
+        devices[i] = ferry_vm_handle_find(&world->manager->core.handles, FERRY_VM_DEVICE, programs[i].device);
+    }
+    devices[1]->process->gpu_used = 100;
+    for (unsigned turn = 0; turn < 3; turn++) {
+        assert_int_equal(ferry_vm_take_turn(policy, devices[0], NULL, 0, &node, &number), FERRY_OK);
+        devices[0]->turn_start = 1;
+        assert_int_equal(ferry_vm_take_turn(policy, devices[1], NULL, 0, &node, &number), FERRY_PENDING);
+        assert_int_equal(ferry_vm_take_turn(policy, devices[1], NULL, 0, &node, &number), FERRY_OK);
+    }
+    world_close(world);
+}
+
+static uint64_t time_now;
+
+static uint64_t told_time(void *context)
+{
+    (void)context;
+    return time_now;
+}
+
+// Nobody lets by whose turn is over, which it is when all of its cycles have passed.
+static void a_turn_lasts_its_cycles_and_no_longer(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults();
+    options.manager.turn_cycles = 100;
+    for (time_now = 1098; time_now <= 1101; time_now++) {
+        struct world *world = world_open(&options);
+        struct ferry_vm_device *devices[2];
+        unsigned node;
+        uint64_t number;
+        assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
+        for (unsigned i = 0; i < 2; i++) {
+            struct program program = program_begin(world, 1, 0);
+            program_become(world, &program);
+            assert_true(list_it(world, &program, world_create(world, PAGES(40), CPU), true) >= 0);
+            devices[i] = ferry_vm_handle_find(&world->manager->core.handles, FERRY_VM_DEVICE, program.device);
+        }
+        devices[1]->process->gpu_used = 100;
+        devices[0]->turn_start = 1000 + 1; // It began at 1000.
+        uint64_t (*gpu_time)(void *context) = world->manager->core.platform.gpu_time;
+        world->manager->core.platform.gpu_time = told_time;
+        assert_int_equal(ferry_vm_take_turn(&world->manager->policy, devices[1], NULL, 0, &node, &number),
+                         time_now < 1100 ? FERRY_PENDING : FERRY_OK);
+        world->manager->core.platform.gpu_time = gpu_time;
+        world_close(world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +215,8 @@ int main(void)
         cmocka_unit_test(who_waits_behind_a_neighbours_long_job_is_not_charged_for_it),
         cmocka_unit_test(who_is_looked_at_first_is_not_charged_for_the_other),
         cmocka_unit_test(a_full_line_on_one_node_keeps_nobody_on_another_waiting),
+        cmocka_unit_test(who_let_another_by_does_so_again_in_his_next_turn),
+        cmocka_unit_test(a_turn_lasts_its_cycles_and_no_longer),
     };
     return WORLD_RUN(tests);
 }

@@ -300,34 +300,6 @@ static void a_program_that_is_killed_in_its_turn_leaves_it_to_the_next(void **st
     world_close(world);
 }
 
-// It may be about to submit: it is let by, once in each turn of who waits.
-static void who_let_another_by_does_so_again_in_his_next_turn(void **state)
-{
-    (void)state;
-    struct world_options options = world_defaults();
-    options.manager.turn_cycles = UINT64_C(1) << 40;
-    struct world *world = world_open(&options);
-    struct ferry_vm_policy *policy = &world->manager->policy;
-    assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
-    struct program programs[] = {program_begin(world, 1, 0), program_begin(world, 1, 0)};
-    struct ferry_vm_device *devices[2];
-    unsigned node;
-    uint64_t number;
-    for (unsigned i = 0; i < 2; i++) {
-        program_become(world, &programs[i]);
-        assert_true(list_it(world, &programs[i], world_create(world, PAGES(40), CPU), true) >= 0);
-        devices[i] = ferry_vm_handle_find(&world->manager->core.handles, FERRY_VM_DEVICE, programs[i].device);
-    }
-    devices[1]->process->gpu_used = 100;
-    for (unsigned turn = 0; turn < 3; turn++) {
-        assert_int_equal(ferry_vm_take_turn(policy, devices[0], NULL, 0, &node, &number), FERRY_OK);
-        devices[0]->turn_start = 1;
-        assert_int_equal(ferry_vm_take_turn(policy, devices[1], NULL, 0, &node, &number), FERRY_PENDING);
-        assert_int_equal(ferry_vm_take_turn(policy, devices[1], NULL, 0, &node, &number), FERRY_OK);
-    }
-    world_close(world);
-}
-
 #define FEW_JOBS 8 // of a program, while another one waits for its turn
 
 static bool line_is_full(struct world *world, D3DKMT_HANDLE context, unsigned *node)
@@ -461,7 +433,6 @@ int main(void)
         cmocka_unit_test(what_is_reserved_is_nobody_elses),
         cmocka_unit_test(three_equal_programs_with_twice_the_memory_all_finish_alike),
         cmocka_unit_test(a_program_that_is_killed_in_its_turn_leaves_it_to_the_next),
-        cmocka_unit_test(who_let_another_by_does_so_again_in_his_next_turn),
         cmocka_unit_test(a_program_has_few_jobs_in_line_while_another_waits),
         cmocka_unit_test(a_job_costs_the_same_however_many_queues_are_idle),
     };

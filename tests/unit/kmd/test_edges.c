@@ -208,14 +208,10 @@ static void what_a_reset_from_timeout_ends_is_told_of_no_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(faults_come_in_order_however_many_wait),
-        CASE(a_buffer_may_fill_its_command_slot),
-        CASE(an_allocation_is_busy_to_its_last_byte),
-        CASE(what_is_notified_may_lie_at_the_end),
-        CASE(a_long_move_may_go_right_behind_itself),
-        CASE(a_device_that_runs_is_not_started),
-        CASE(a_patch_names_an_allocation_of_its_list),
-        CASE(what_a_reset_from_timeout_ends_is_told_of_no_more),
+        CASE(faults_come_in_order_however_many_wait),  CASE(a_buffer_may_fill_its_command_slot),
+        CASE(an_allocation_is_busy_to_its_last_byte),  CASE(what_is_notified_may_lie_at_the_end),
+        CASE(a_long_move_may_go_right_behind_itself),  CASE(a_device_that_runs_is_not_started),
+        CASE(a_patch_names_an_allocation_of_its_list), CASE(what_a_reset_from_timeout_ends_is_told_of_no_more),
     };
 
     printf("miniport: real\n");
