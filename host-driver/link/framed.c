@@ -15,12 +15,18 @@
 #include "link/packet_queue.h"
 #include "link/problem.h"
 #include "link/root_complex.h"
+#include "link/verdict.h"
 
 #define ANSWER_SECONDS  10.0 // For a hello; whoever listens and says nothing is no device. A slow line gets more.
 #define END_SECONDS     2.0  // Without a sign of life, for what is still to be sent at the end. A slow line gets more.
 #define DEAD_SECONDS    20.0 // Without one, while one is due; or with none but such. A slow line gets more.
 #define CYCLES_A_SECOND 1e5  // Of silence, where the device has no clock that could be read.
 #define SLICE           10   // Milliseconds between two looks at the time.
+// A simulator has no sign of life but that it has run as far as it was told. So it is told a little at a time, which
+// even a slow one on a busy machine does in much less than a minute; and one that took longer before gets more.
+#define TURN_CYCLES  1000u
+#define TURN_SECONDS 60.0
+#define TURN_TIMES   10.0 // What the longest so far took.
 // Between two bursts of bytes: an adapter's driver keeps them back for up to 16 ms, a simulated device longer.
 #define PAUSE_SECONDS 0.1
 #define MOST_WORDS    (1u << 20)
@@ -39,6 +45,7 @@ struct framed {
     uint32_t sent, taken;              // Words of TLPs, free-running: given to send(), and at the device.
     uint64_t cycles, before;           // The device's, and what they were when the session began.
     bool ran;
+    double turn; // Seconds that the longest took.
     double seconds;
     double looked;        // When last, and how long in all: times below are of that clock, which stands while this
     double listened;      // program does something else.
@@ -232,18 +239,34 @@ static const uint32_t *framed_receive(void *context, size_t *count)
     return words;
 }
 
-/// false = the device is gone.
+/// A turn of a simulator's. false = the device is gone.
 static bool run(struct framed *framed, uint64_t cycles)
 {
     const struct ferry_tunnel_message message = {.code = FERRY_TUNNEL_CODE_RUN, .value = cycles};
+    const double start = framed->listened;
     framed->ran = false;
     if (!framed->lost && !put_message(framed, &message)) {
         lose(framed, "no memory for what is to be sent");
     }
     while (!framed->ran && !framed->lost) {
-        exchange(framed, framed->channel.bytes_per_second == 0 ? -1 : SLICE);
+        exchange(framed, SLICE);
+        if (!framed->ran && framed->listened - start > TURN_SECONDS + TURN_TIMES * framed->turn) {
+            lose(framed, "it does not answer any more; was the simulator stopped, or is its machine gone?");
+        }
     }
+    framed->turn = framed->listened - start > framed->turn ? framed->listened - start : framed->turn;
     return framed->ran;
+}
+
+/// Until a packet comes, or so many cycles have passed.
+static void run_on(struct framed *framed, uint64_t cycles)
+{
+    const uint64_t start = framed->cycles;
+    uint64_t ran = 0;
+    while (framed->in.taken == framed->in.count && ran < cycles &&
+           run(framed, cycles - ran < TURN_CYCLES ? cycles - ran : TURN_CYCLES) && framed->cycles - start != ran) {
+        ran = framed->cycles - start;
+    }
 }
 
 /// Packets and acknowledgements, by which both ends get on.
@@ -323,7 +346,7 @@ static uint64_t framed_run(void *context, uint64_t cycles)
     }
     const double start = now();
     if (framed->clocked) {
-        run(framed, cycles);
+        run_on(framed, cycles);
     } else {
         wait_in_silence(framed, cycles);
     }
@@ -404,29 +427,6 @@ static uint32_t session_number(void)
     return (uint32_t)time.tv_nsec ^ (uint32_t)time.tv_sec << 20 ^ (uint32_t)getpid() << 8;
 }
 
-static int refused(const struct framed *framed, const struct ferry_tunnel_hello *answer)
-{
-    const uint32_t theirs = answer->contract_version;
-    switch (FERRY_GET(FERRY_TUNNEL_HELLO_WHAT_VERDICT, answer->what)) {
-    case FERRY_TUNNEL_VERDICT_ACCEPTED:
-        if (theirs >> 16 == FERRY_CONTRACT_VERSION >> 16) {
-            return FERRY_OK;
-        }
-        // fall through
-    case FERRY_TUNNEL_VERDICT_CONTRACT: return ferry_problem_contract(framed->where, theirs);
-    case FERRY_TUNNEL_VERDICT_IN_USE:
-        if (answer->user != 0) {
-            ferry_problem_set("the device at %s is in use by process %u", framed->where, answer->user);
-        } else {
-            ferry_problem_set("the device at %s is in use by another host", framed->where);
-        }
-        return FERRY_ERROR_IN_USE;
-    default:
-        ferry_problem_set("the device at %s refused, for a reason that this driver does not know", framed->where);
-        return FERRY_ERROR_BACKEND;
-    }
-}
-
 static int begin(struct framed *framed)
 {
     const struct ferry_tunnel_hello question = {.magic = FERRY_TUNNEL_HELLO_MAGIC_RESET,
@@ -452,7 +452,7 @@ static int begin(struct framed *framed)
         }
         exchange(framed, SLICE);
     }
-    const int error = refused(framed, &answer);
+    const int error = ferry_verdict(framed->where, &answer);
     framed->clocked = FERRY_GET(FERRY_TUNNEL_HELLO_WHAT_CLOCKED, answer.what) != 0;
     framed->byte_cycles = FERRY_GET(FERRY_TUNNEL_HELLO_WHAT_BYTE_CYCLES, answer.what);
     memcpy(framed->name, answer.name, sizeof(framed->name) - 1);

@@ -28,14 +28,16 @@ TEST_PROGRAMS += $(FRAMES_PROGRAMS)
 
 FRAMED_PROGRAMS := $(BUILD)/tests/framed $(BUILD)/tests/framed_time
 $(FRAMED_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c $(ROOT_COMPLEX) \
-    $(call sanitized,$(addprefix host-driver/link/,framed.c fd_channel.c frames.c frame_code.c packet_queue.c problem.c)) \
+    $(call sanitized,$(addprefix host-driver/link/,framed.c verdict.c fd_channel.c frames.c frame_code.c packet_queue.c \
+    problem.c)) \
     $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(LINK_TEST) -lpthread
 
 # What it gives the root complex is the test's.
 $(BUILD)/tests/framed_transport: tests/unit/link/test_framed_transport.c \
-    $(call sanitized,$(addprefix host-driver/link/,framed.c fd_channel.c frames.c frame_code.c packet_queue.c problem.c)) \
+    $(call sanitized,$(addprefix host-driver/link/,framed.c verdict.c fd_channel.c frames.c frame_code.c packet_queue.c \
+    problem.c)) \
     $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(LINK_TEST) -Wl,--wrap=ferry_root_complex_open -lpthread

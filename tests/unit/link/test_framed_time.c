@@ -4,14 +4,17 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <cmocka.h>
 
 #include "link/framed.h"
 #include "link/frames.h"
+#include "link/problem.h"
 
-#define FOREVER 600000u // Milliseconds in which everybody has given up.
+#define FOREVER       600000u // Milliseconds in which everybody has given up.
+#define ANSWER_CYCLES 2000u   // Of a simulator's, so that a request takes two turns.
 
 static uint64_t milliseconds;
 
@@ -26,7 +29,9 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 enum habit {
     ANSWERS,       // Each request with Unsupported Request.
     TAKES_NOTHING, // Has no room for the first request, nor ever after; its frames say so.
-    BABBLES        // Has the first request, and from then on says what is no frame, ten times in half a second.
+    BABBLES,       // Has the first request, and from then on says what is no frame, ten times in half a second.
+    RUNS,          // A simulator's: answers requests when it is told to run on.
+    STOPS          // As that, until it is told to run on behind the first request.
 };
 
 /// A device at the other end of a line on which nothing is lost.
@@ -34,11 +39,46 @@ struct line {
     struct ferry_frames device;
     enum habit habit;
     uint64_t stop[2]; // So many milliseconds the host is stopped, once each: before and after its first request.
-    bool asked, ever; // It waited for as good as ever.
+    uint64_t speed;   // Of a simulator's, cycles in a second; then it has a third of it, as a machine gets busy.
+    uint64_t cycles, until;
+    bool runs;
+    uint32_t answer[3]; // That it gives after ANSWER_CYCLES.
+    bool asked, ever;   // It waited for as good as ever.
     uint64_t babbled;
     uint8_t bytes[4096];
     size_t count;
 };
+
+static bool is_simulated(const struct line *line)
+{
+    return line->habit == RUNS || line->habit == STOPS;
+}
+
+static void run_on(struct line *line, const uint32_t *words)
+{
+    struct ferry_tunnel_message message;
+    memcpy(&message, words, sizeof(message));
+    if (message.code == FERRY_TUNNEL_CODE_RUN && !(line->habit == STOPS && line->asked)) {
+        line->runs = true;
+        line->cycles += message.value;
+        line->until = milliseconds + 1000 * message.value / line->speed;
+        line->speed = line->cycles >= ANSWER_CYCLES / 2 ? line->speed / 3 + 1 : line->speed;
+    }
+}
+
+static void say_how_far(struct line *line)
+{
+    const struct ferry_tunnel_message message = {.code = FERRY_TUNNEL_CODE_RAN, .value = line->cycles};
+    uint32_t words[sizeof(message) / 4];
+    if (line->runs && milliseconds >= line->until) {
+        memcpy(words, &message, sizeof(message));
+        line->runs = false;
+        if (line->asked && line->cycles >= ANSWER_CYCLES) {
+            ferry_frames_send(&line->device, false, line->answer, 3);
+        }
+        ferry_frames_send(&line->device, true, words, sizeof(message) / 4);
+    }
+}
 
 static void serve(struct line *line)
 {
@@ -49,15 +89,21 @@ static void serve(struct line *line)
 
     if (ferry_frames_hello(&line->device, &hello)) {
         hello.what = FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_ANSWER, 1u) |
+                     FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_CLOCKED, is_simulated(line) ? 1u : 0u) |
                      FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_VERDICT, FERRY_TUNNEL_VERDICT_ACCEPTED);
         ferry_frames_answer(&line->device, &hello);
         line->device.arrived = line->habit == TAKES_NOTHING ? 255 : 0;
     }
     while (line->habit != TAKES_NOTHING && (request = ferry_frames_receive(&line->device, &control, &count)) != NULL) {
         const uint32_t answer[3] = {0x0a000000, 0x01002004, request[1] & 0xffffff00};
+        if (control) {
+            run_on(line, request);
+            continue;
+        }
         line->asked = true;
         milliseconds += line->stop[1];
         line->stop[1] = 0;
+        memcpy(line->answer, answer, sizeof(answer));
         if (line->habit == ANSWERS) {
             ferry_frames_send(&line->device, false, answer, 3);
         }
@@ -80,13 +126,15 @@ static ssize_t line_read(void *context, uint8_t *bytes, size_t room)
         bytes[0] = '?';
         return 1;
     }
+    say_how_far(line);
     return (ssize_t)ferry_frames_take(&line->device, bytes, room);
 }
 
 static unsigned line_wait(void *context, bool writes, int most)
 {
     struct line *line = context;
-    milliseconds += writes ? 1 : (uint64_t)most;
+    const uint64_t ever = !line->runs ? FOREVER : line->until > milliseconds ? line->until - milliseconds : 0;
+    milliseconds += writes ? 1 : most < 0 ? ever : (uint64_t)most;
     if (writes && ferry_frames_open(&line->device)) {
         milliseconds += line->stop[0];
         line->stop[0] = 0;
@@ -104,14 +152,14 @@ static void line_close(void *context)
     (void)context;
 }
 
-/// What the host finds there, at a megabyte a second.
+/// What the host finds there, at a megabyte a second or, of a simulator, at a stream that loses nothing.
 static int open_at(struct line *line)
 {
     static const struct ferry_channel_operations operations = {
         .write = line_write, .read = line_read, .wait = line_wait, .close = line_close};
     const struct ferry_channel channel = {.operations = &operations,
                                           .context = line,
-                                          .bytes_per_second = 1000000,
+                                          .bytes_per_second = is_simulated(line) ? 0 : 1000000,
                                           .where = "here",
                                           .medium = "m",
                                           .closed = "c",
@@ -161,10 +209,33 @@ static void a_device_that_babbles_is_given_up(void **state)
     assert_false(line.ever);
 }
 
+// 20 cycles a second, and 7 when the machine gets busy: the answer comes after 50 s, and 143 more.
+static void a_slow_simulator_is_waited_for(void **state)
+{
+    (void)state;
+    struct line line = {.habit = RUNS, .speed = 20};
+    assert_int_equal(open_at(&line), FERRY_ERROR_RANGE);
+    assert_in_range(milliseconds, 190000, 200000);
+}
+
+// Stopped by a signal or a debugger, or it hangs: its end of the connection is there, and takes what is sent.
+static void a_simulator_that_is_stopped_is_given_up(void **state)
+{
+    (void)state;
+    struct line line = {.habit = STOPS, .speed = 100000};
+    assert_int_equal(open_at(&line), FERRY_ERROR_DEVICE_LOST);
+    assert_true(line.asked);
+    assert_false(line.ever);
+    assert_non_null(strstr(ferry_problem(), "the device at here is gone: it does not answer"));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_is_an_answer), cmocka_unit_test(a_host_that_was_away_gives_nothing_up),
-        cmocka_unit_test(a_device_that_takes_nothing_is_given_up), cmocka_unit_test(a_device_that_babbles_is_given_up)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(an_answer_is_an_answer),
+                                       cmocka_unit_test(a_host_that_was_away_gives_nothing_up),
+                                       cmocka_unit_test(a_device_that_takes_nothing_is_given_up),
+                                       cmocka_unit_test(a_device_that_babbles_is_given_up),
+                                       cmocka_unit_test(a_slow_simulator_is_waited_for),
+                                       cmocka_unit_test(a_simulator_that_is_stopped_is_given_up)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -251,7 +251,7 @@ static void a_simulator_is_told_how_far_to_run(void **state)
     (void)state;
     device.what |= FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_CLOCKED, 1u);
     device.cycles = 1000000;
-    device.stops_in = 4; // The first turn is that in which it is asked how far it has run.
+    device.stops_in = 7; // The first turn is that in which it is asked how far it has run.
     assert_int_equal(open_line(&device), FERRY_OK);
     assert_int_equal(line.cycles(line.context), 0);
     assert_int_equal(line.send(line.context, words, 4), FERRY_OK);
@@ -259,6 +259,9 @@ static void a_simulator_is_told_how_far_to_run(void **state)
     assert_int_equal(line.run(line.context, 300), 300);
     assert_int_equal(line.queued(line.context), 0);
     assert_int_equal(line.cycles(line.context), 300);
+    // In turns, of which nobody hears who asked.
+    assert_int_equal(line.run(line.context, 2500), 2500);
+    assert_int_equal(line.cycles(line.context), 2800);
     for (unsigned write = 0; write < 2; write++) {
         const enum ferry_injection kinds[] = {FERRY_INJECT_LOCAL_READ_ERROR, FERRY_INJECT_LOCAL_WRITE_ERROR};
 
