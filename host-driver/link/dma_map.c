@@ -11,7 +11,9 @@
 
 #define PAGE_BYTES 4096u
 #define RUN_PAGES  8u
-#define WATCHED    1u // Low bit of an entry; memory is page aligned.
+#define HIGH_FIRST 0x100000000ull
+#define HIGH_END   0x10000000000000ull // Entries of page tables hold 52 bits.
+#define WATCHED    1u                  // Low bit of an entry; memory is page aligned.
 
 /// One window of bus addresses. entry[n] is the memory of page n, 0 when it is not mapped.
 struct window {
@@ -25,13 +27,16 @@ struct ferry_dma_map {
     uint64_t random;
 };
 
-static bool window_create(struct window *window, uint64_t base, size_t pages)
+static bool window_create(struct window *window)
 {
+    if (window->pages == 0) {
+        return true;
+    }
     // Of 32 MiB only what is touched takes memory. (Of a block of malloc's a sanitizer marks each byte, for each link
     // that is opened.)
-    void *entries = mmap(NULL, pages * sizeof(uintptr_t), PROT_READ | PROT_WRITE,
+    void *entries = mmap(NULL, window->pages * sizeof(uintptr_t), PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    *window = (struct window){.base = base, .pages = pages, .entry = entries == MAP_FAILED ? NULL : entries};
+    window->entry = entries == MAP_FAILED ? NULL : entries;
     return window->entry != NULL;
 }
 
@@ -42,23 +47,57 @@ static void window_destroy(struct window *window)
     }
 }
 
-int ferry_dma_map_create(uint64_t seed, struct ferry_dma_map **map)
+/// What the ranges leave of a window: all of it, or the largest piece that they have between two addresses.
+static void confine(struct window *window, const struct ferry_dma_range *range, size_t ranges, uint64_t from,
+                    uint64_t below)
 {
+    struct window most = {.pages = 0};
+    for (size_t n = 0; n < ranges; n++) {
+        if (range[n].first <= window->base && window->base + (window->pages * PAGE_BYTES - 1) <= range[n].last) {
+            return;
+        }
+        const uint64_t start = range[n].first < from ? from : range[n].first;
+        const uint64_t end = range[n].last < below ? range[n].last + 1 : below; // Not included.
+        const uint64_t first = (start + (PAGE_BYTES - 1)) / PAGE_BYTES, after = end / PAGE_BYTES;
+        if (start < below && after > first && after - first > most.pages) {
+            most.base = first * PAGE_BYTES;
+            most.pages = after - first < window->pages ? (size_t)(after - first) : window->pages;
+        }
+    }
+    *window = most;
+}
+
+int ferry_dma_map_create_within(uint64_t seed, const struct ferry_dma_range *range, size_t ranges,
+                                struct ferry_dma_map **map)
+{
+    struct window low = {.base = FERRY_DMA_LOW_BASE, .pages = FERRY_DMA_LOW_PAGES};
+    struct window high = {.base = FERRY_DMA_HIGH_BASE, .pages = FERRY_DMA_HIGH_PAGES};
     if (map == NULL) {
         return FERRY_ERROR_ARGUMENT;
+    }
+    // Page 0 would look like none.
+    confine(&low, range, ranges, PAGE_BYTES, FERRY_DMA_LOW_BASE + FERRY_DMA_LOW_PAGES * (uint64_t)PAGE_BYTES);
+    confine(&high, range, ranges, HIGH_FIRST, HIGH_END);
+    if (low.pages + high.pages == 0) {
+        return FERRY_ERROR_RANGE;
     }
     struct ferry_dma_map *made = calloc(1, sizeof(*made));
     if (made == NULL) {
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
-    made->random = seed * 2 + 1;
-    if (!window_create(&made->low, FERRY_DMA_LOW_BASE, FERRY_DMA_LOW_PAGES) ||
-        !window_create(&made->high, FERRY_DMA_HIGH_BASE, FERRY_DMA_HIGH_PAGES)) {
+    *made = (struct ferry_dma_map){.low = low, .high = high, .random = seed * 2 + 1};
+    if (!window_create(&made->low) || !window_create(&made->high)) {
         ferry_dma_map_destroy(made);
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
     *map = made;
     return FERRY_OK;
+}
+
+int ferry_dma_map_create(uint64_t seed, struct ferry_dma_map **map)
+{
+    static const struct ferry_dma_range all = {0, UINT64_MAX};
+    return ferry_dma_map_create_within(seed, &all, 1, map);
 }
 
 void ferry_dma_map_destroy(struct ferry_dma_map *map)
@@ -149,7 +188,7 @@ static uintptr_t *entry_of(const struct window *window, uint64_t bus)
 void ferry_dma_map_remove(struct ferry_dma_map *map, const uint64_t *bus, size_t pages)
 {
     for (size_t n = 0; n < pages; n++) {
-        struct window *window = bus[n] < FERRY_DMA_HIGH_BASE ? &map->low : &map->high;
+        struct window *window = bus[n] < HIGH_FIRST ? &map->low : &map->high;
         uintptr_t *entry = entry_of(window, bus[n]);
         if (entry != NULL && *entry != 0) {
             *entry = 0;
@@ -160,7 +199,7 @@ void ferry_dma_map_remove(struct ferry_dma_map *map, const uint64_t *bus, size_t
 
 unsigned char *ferry_dma_map_find(const struct ferry_dma_map *map, uint64_t bus, bool *watched)
 {
-    const uintptr_t *entry = entry_of(bus < FERRY_DMA_HIGH_BASE ? &map->low : &map->high, bus);
+    const uintptr_t *entry = entry_of(bus < HIGH_FIRST ? &map->low : &map->high, bus);
     if (entry == NULL || *entry == 0) {
         return NULL;
     }

@@ -15,8 +15,17 @@
 
 struct ferry_dma_map;
 
+/// Bus addresses, the last one included.
+struct ferry_dma_range {
+    uint64_t first, last;
+};
+
 /// `seed` decides how pages are scattered. Errors: ARGUMENT, NO_HOST_MEMORY. One thread at a time, as a link.
 int ferry_dma_map_create(uint64_t seed, struct ferry_dma_map **map);
+/// As that, for a device that reaches no more than these ranges: a window that lies in none of them is where they leave
+/// most room on its side of 4 GiB, or there is none. Errors: also RANGE (no page lies in them).
+int ferry_dma_map_create_within(uint64_t seed, const struct ferry_dma_range *range, size_t ranges,
+                                struct ferry_dma_map **map);
 void ferry_dma_map_destroy(struct ferry_dma_map *map);
 /// As dma_map of link.h. Without FERRY_DMA_CONSECUTIVE pages go out in runs of 1 to 8 neighbours, run by run in one of
 /// the two windows. Errors: ARGUMENT, NO_HOST_MEMORY; then nothing is mapped.

@@ -78,6 +78,11 @@ void ferry_pci_list(const char *root, ferry_candidate_callback *callback, void *
 int ferry_pci_open_sysfs(const struct ferry_pci_place *place, struct ferry_pci_function **function);
 int ferry_pci_open_vfio(const struct ferry_pci_place *place, struct ferry_pci_function **function);
 
+struct ferry_dma_map;
+/// The bus addresses that a function at `address` may be given, of what its VFIO container's IOMMU reaches. The map is
+/// the caller's. Errors: BACKEND (it has none, or no pages of 4 KiB), NO_HOST_MEMORY.
+int ferry_pci_dma_map(int container, const char *address, struct ferry_dma_map **map);
+
 /// Memory decoding and bus mastering on or off.
 bool ferry_pci_enable(struct ferry_pci_function *function, bool memory, bool master);
 /// Offset of the MSI capability; 0 = it has none.

@@ -296,6 +296,11 @@ static int open_group(struct vfio *vfio)
     if (call(vfio->container, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU) != 0) {
         return cannot("VFIO_SET_IOMMU");
     }
+    // The container has an IOMMU now.
+    const int error = ferry_pci_dma_map(vfio->container, vfio->place.address, &vfio->map);
+    if (error != FERRY_OK) {
+        return error;
+    }
     vfio->device = ferry_vfio_system->ioctl(vfio->group, VFIO_GROUP_GET_DEVICE_FD, vfio->place.address);
     return vfio->device < 0 ? cannot("VFIO_GROUP_GET_DEVICE_FD") : FERRY_OK;
 }
@@ -346,8 +351,7 @@ static int look_at_interrupts(struct vfio *vfio)
 static int bring_up(struct vfio *vfio)
 {
     struct vfio_region_info region;
-    int error = ferry_dma_map_create(1, &vfio->map);
-    error = error == FERRY_OK ? open_container(vfio) : error;
+    int error = open_container(vfio);
     error = error == FERRY_OK ? open_group(vfio) : error;
     error = error == FERRY_OK ? find_region(vfio, VFIO_PCI_CONFIG_REGION_INDEX, &region) : error;
     if (error != FERRY_OK) {
