@@ -44,7 +44,7 @@ static int read_block(struct ferry_link *link, enum ferry_bar bar, uint64_t offs
     size_t finished = 0;
     int result = FERRY_OK;
     while (bytes != 0 || finished != started) {
-        bool may_start = bytes != 0 && result == FERRY_OK && started - finished < FERRY_RC_TAGS;
+        bool may_start = bytes != 0 && result == FERRY_OK && (started == finished || ferry_rc_may_read(rc));
         if (!may_start && started == finished) {
             break;
         }

@@ -174,10 +174,29 @@ static void finish(struct ferry_rc_request *request, int result)
     request->result = result;
 }
 
+// Of time-outs: what came no sooner was lost. The device's own tags come back as late.
+#define LATE_TIMES 16u
+
+void ferry_rc_give_up(struct ferry_root_complex *rc, struct ferry_rc_request *request)
+{
+    const uint64_t now = rc->transport.cycles(rc->transport.context);
+    request->late_until = now + LATE_TIMES * (uint64_t)FERRY_ROOT_COMPLEX_TIMEOUT;
+}
+
+/// No other completion of its request follows (section 2.3.1.1).
+static bool is_last(const struct ferry_tlp *tlp)
+{
+    return tlp->kind == FERRY_TLP_COMPLETION || tlp->status != FERRY_TLP_SUCCESS ||
+           tlp->byte_count + (tlp->lower_address & 3u) <= 4 * tlp->length;
+}
+
 static void take_completion(struct ferry_root_complex *rc, const struct ferry_tlp *tlp)
 {
     struct ferry_rc_request *request = tlp->tag < FERRY_RC_TAGS ? &rc->request[tlp->tag] : NULL;
     if (request == NULL || tlp->requester != FERRY_RC_REQUESTER || !request->busy || request->done) {
+        if (request != NULL && tlp->requester == FERRY_RC_REQUESTER && is_last(tlp)) {
+            request->late_until = 0;
+        }
         rc->traffic.unexpected++;
         return;
     }
@@ -195,6 +214,9 @@ static void take_completion(struct ferry_root_complex *rc, const struct ferry_tl
     if (tlp->byte_count != request->left || tlp->poisoned || tlp->length == 0) {
         rc->traffic.malformed++;
         finish(request, FERRY_ERROR_RANGE);
+        if (!is_last(tlp)) {
+            ferry_rc_give_up(rc, request);
+        }
         return;
     }
     bytes = bytes < request->left ? bytes : request->left;

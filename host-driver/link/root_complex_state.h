@@ -18,6 +18,9 @@ struct ferry_rc_request {
     int result;          // enum ferry_error once done.
     unsigned char *data; // Where the next byte goes.
     uint32_t left;       // Bytes still to come.
+    // It was given up, and its last completion may come after all, so that its tag is not used again until it has, or
+    // until the device has run so far. 0 = it was not.
+    uint64_t late_until;
 };
 
 struct ferry_root_complex {
@@ -51,6 +54,8 @@ struct ferry_root_complex {
 
 // The files, lowest first; each calls only those above it here.
 
+/// The request was given up, and more of its answer may come. root_complex_serve.c
+void ferry_rc_give_up(struct ferry_root_complex *rc, struct ferry_rc_request *request);
 /// Send a packet, running the device while there is no room. root_complex_send.c
 int ferry_rc_send(struct ferry_root_complex *rc, const struct ferry_tlp *tlp);
 /// Serve one packet of the device's; every packet that is there. root_complex_serve.c
@@ -58,9 +63,11 @@ void ferry_rc_serve(struct ferry_root_complex *rc, const uint32_t *words, size_t
 bool ferry_rc_drain(struct ferry_root_complex *rc); // Whether there was one.
 /// Run the device for up to `cycles`, and serve its packets. false = the device is gone: it neither runs nor sends.
 bool ferry_rc_run(struct ferry_root_complex *rc, uint64_t cycles);
+/// Whether there is a tag for another read, without one being finished first. root_complex_read.c
+bool ferry_rc_may_read(const struct ferry_root_complex *rc);
 /// Send a read (memory or configuration; tlp->requester and tag are filled in) whose `bytes` go to `data`; *tag names
-/// it. At most FERRY_RC_TAGS of them at once; the caller sees to it, and finishes them in the order of their start.
-/// root_complex_read.c
+/// it. The caller finishes them in the order of their start. Where there is no tag, since late answers have all, it
+/// runs the device until there is. Errors: those of send, TIMEOUT, DEVICE_LOST. root_complex_read.c
 int ferry_rc_start_read(struct ferry_root_complex *rc, struct ferry_tlp *tlp, void *data, uint32_t bytes,
                         uint32_t *tag);
 /// Run the device until the read of that tag is done; its result. Errors: TIMEOUT, RANGE (refused), DEVICE_LOST.

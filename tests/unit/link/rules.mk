@@ -3,7 +3,8 @@
 LINK_TEST = $(SANITIZED_TEST) -Itests/unit/link $(filter %.c %.o,$^) -o $@ -lcmocka
 ROOT_COMPLEX := $(call sanitized,$(wildcard host-driver/link/root_complex*.c) host-driver/link/tlp.c host-driver/link/dma_map.c)
 
-$(BUILD)/tests/root_complex $(BUILD)/tests/root_complex_serve: $(BUILD)/tests/%: tests/unit/link/test_%.c \
+ROOT_COMPLEX_PROGRAMS := $(addprefix $(BUILD)/tests/,root_complex root_complex_serve root_complex_late)
+$(ROOT_COMPLEX_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c \
     tests/unit/link/fake_device.c $(ROOT_COMPLEX) $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(LINK_TEST)
@@ -16,7 +17,7 @@ $(BUILD)/tests/dma_map: tests/unit/link/test_dma_map.c $(call sanitized,host-dri
 	@mkdir -p $(@D)
 	$(LINK_TEST)
 
-TEST_PROGRAMS += $(BUILD)/tests/root_complex $(BUILD)/tests/root_complex_serve $(BUILD)/tests/tlp $(BUILD)/tests/dma_map
+TEST_PROGRAMS += $(ROOT_COMPLEX_PROGRAMS) $(BUILD)/tests/tlp $(BUILD)/tests/dma_map
 
 FRAMES_PROGRAMS := $(addprefix $(BUILD)/tests/,frames frames_one_end frames_patience)
 $(FRAMES_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c $(call sanitized,host-driver/link/frames.c host-driver/link/frame_code.c) \
