@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +72,18 @@ static bool make_room(struct server *server)
 
 static void take_host(struct server *server, int listener)
 {
+/// A host whose machine lost its power, or its network, says no goodbye: it is asked whether it is there, and is missed
+/// after some 25 seconds. The system answers for one that is busy or stopped. On this machine's own sockets this fails.
+static void keep_asking(int fd)
+{
+    const int on = 1, first = 10, next = 5, times = 3; // Seconds.
+    if (setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &first, sizeof(first)) == 0) {
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &next, sizeof(next));
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof(times));
+        setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    }
+}
+
     const int fd = accept(listener, NULL, NULL);
     struct ucred who;
     socklen_t size = sizeof(who);
@@ -88,6 +102,7 @@ static void take_host(struct server *server, int listener)
     }
     ferry_frames_start(&host->frames, 0);
     server->hosts[server->host_count++] = host;
+    keep_asking(fd);
 }
 
 // ---- Sessions ---------------------------------------------------------------------------------------------------

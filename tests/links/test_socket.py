@@ -223,9 +223,21 @@ def main():
     impostors(folder / "impostor")
     deaths(folder / "deaths")
     internet()
+def keeps_asking(link):
+    """Whether the system asks the other machine from time to time if it is there: the timer of the simulator's end is that of
+    keepalive (Documentation/networking/proc_net_tcp.rst)."""
+    ports = [f":{end[1]:04X}" for end in (link.getpeername(), link.getsockname())]
+    timer = "01"
+    while timer == "01":  # What it sent last is not acknowledged yet.
+        lines = [line.split() for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
+        timer = next(line[5][:2] for line in lines if line[1].endswith(ports[0]) and line[2].endswith(ports[1]))
+    return timer == "02"
+
+
     print(f"{passed} passed, {failed} failed")
     return failed != 0
 
 
 if __name__ == "__main__":
     sys.exit(main())
+                    check(keeps_asking(link), "a_host_whose_machine_is_gone_is_missed")
