@@ -46,6 +46,11 @@ void ferry_packet_queue_drop(struct ferry_packet_queue *queue)
     }
 }
 
+size_t ferry_packet_queue_words(const struct ferry_packet_queue *queue)
+{
+    return queue->count - queue->taken;
+}
+
 void ferry_packet_queue_end(struct ferry_packet_queue *queue)
 {
     free(queue->words);

@@ -23,6 +23,8 @@ bool ferry_packet_queue_put(struct ferry_packet_queue *queue, bool control, cons
 const uint32_t *ferry_packet_queue_first(const struct ferry_packet_queue *queue, bool *control, size_t *count);
 /// Drop the first one; its words stay valid until the next put.
 void ferry_packet_queue_drop(struct ferry_packet_queue *queue);
+/// What it holds, and a word for each packet.
+size_t ferry_packet_queue_words(const struct ferry_packet_queue *queue);
 /// Free what it holds; it is empty then.
 void ferry_packet_queue_end(struct ferry_packet_queue *queue);
 

@@ -8,6 +8,8 @@
 
 #define SETTLE_CYCLES 500000u // More than an answer may take; a device that is stuck keeps nobody.
 #define SETTLE_SLICE  1000u
+// Of a turn, whatever the host asks for: about a second. Then it hears how far that was, and others have theirs.
+#define TURN_CYCLES 100000u
 
 static void run(struct server_device *device, uint64_t cycles)
 {
@@ -75,7 +77,7 @@ void server_device_message(struct server_device *device, const uint32_t *words, 
         return;
     }
     if (!device->stopped) {
-        run(device, message.value);
+        run(device, message.value < TURN_CYCLES ? message.value : TURN_CYCLES);
         collect(device, true);
     }
     const struct ferry_tunnel_message answer = {.code =

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #define MOST_HOSTS 32u
+// Words for one that does not take them; then what it sends waits, and its credits go. A turn's are far less.
+#define MOST_BACK 16384u
 
 struct host {
     int fd;
@@ -70,8 +72,6 @@ static bool make_room(struct server *server)
     return server->host_count < MOST_HOSTS;
 }
 
-static void take_host(struct server *server, int listener)
-{
 /// A host whose machine lost its power, or its network, says no goodbye: it is asked whether it is there, and is missed
 /// after some 25 seconds. The system answers for one that is busy or stopped. On this machine's own sockets this fails.
 static void keep_asking(int fd)
@@ -84,6 +84,8 @@ static void keep_asking(int fd)
     }
 }
 
+static void take_host(struct server *server, int listener)
+{
     const int fd = accept(listener, NULL, NULL);
     struct ucred who;
     socklen_t size = sizeof(who);
@@ -100,9 +102,9 @@ static void keep_asking(int fd)
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid > 0) {
         host->pid = (uint32_t)who.pid;
     }
+    keep_asking(fd);
     ferry_frames_start(&host->frames, 0);
     server->hosts[server->host_count++] = host;
-    keep_asking(fd);
 }
 
 // ---- Sessions ---------------------------------------------------------------------------------------------------
@@ -175,7 +177,8 @@ static void take_packets(struct server *server, struct host *host)
     if (ferry_frames_hello(&host->frames, &hello)) {
         answer(server, host, &hello);
     }
-    while (host->device != NULL && (words = ferry_frames_receive(&host->frames, &control, &count)) != NULL) {
+    while (host->device != NULL && ferry_packet_queue_words(&host->device->back) < MOST_BACK &&
+           (words = ferry_frames_receive(&host->frames, &control, &count)) != NULL) {
         if (control) {
             server_device_message(host->device, words, count);
         } else {
@@ -187,7 +190,7 @@ static void take_packets(struct server *server, struct host *host)
 // ---- Bytes ------------------------------------------------------------------------------------------------------
 
 /// false = the host is gone.
-static bool read_host(struct server *server, struct host *host)
+static bool read_host(struct host *host)
 {
     uint8_t bytes[4096];
     const ssize_t got = recv(host->fd, bytes, sizeof(bytes), 0);
@@ -195,7 +198,6 @@ static bool read_host(struct server *server, struct host *host)
         return got < 0 && (errno == EAGAIN || errno == EINTR);
     }
     ferry_frames_feed(&host->frames, bytes, (size_t)got);
-    take_packets(server, host);
     return true;
 }
 
@@ -226,6 +228,16 @@ static bool write_host(struct host *host)
     }
 }
 
+/// What it sent before may have waited for room, too. false = the host is gone.
+static bool serve_host(struct server *server, struct host *host, bool reads)
+{
+    if (reads && !read_host(host)) {
+        return false;
+    }
+    take_packets(server, host);
+    return write_host(host);
+}
+
 static int serve(struct server *server, int listener)
 {
     struct pollfd ready[MOST_HOSTS + 1] = {{.fd = listener, .events = POLLIN}};
@@ -243,7 +255,7 @@ static int serve(struct server *server, int listener)
     for (unsigned n = 0; n < server->host_count; n++) {
         struct host *host = server->hosts[n];
         if (ready[n + 1].revents != 0 && !host->gone &&
-            (((ready[n + 1].revents & ~POLLOUT) != 0 && !read_host(server, host)) || !write_host(host))) {
+            !serve_host(server, host, (ready[n + 1].revents & ~POLLOUT) != 0)) {
             leave(host);
         }
     }

@@ -129,6 +129,33 @@ def sessions(path):
         check(process.wait(60) == 0 and not path.exists(), "a_signal_ends_it_and_the_path_is_free")
 
 
+def greedy(path):
+    """Hosts that ask for more than they take, or for more than there is."""
+    with simulator(f"unix:{path}", "--devices", "2") as process:
+        with connect(path) as link:
+            host = frames.Session(link, 11)
+            while host.sent < 40000 and host.credit >= 100:  # Not one of its answers is acknowledged.
+                for _ in range(50):
+                    host.run(0)
+                while host.acknowledged < host.sent and host.credit >= 100:
+                    host.take()
+            check(host.sent < 40000, "answers_that_nobody_takes_have_an_end", f"{host.sent} turns")
+            while host.ran < host.sent:
+                host.tell()
+                host.take()
+            host.run(7)
+            while host.ran < host.sent:
+                host.take()
+                host.tell()
+            check(host.acknowledged == host.sent, "once_they_are_taken_it_goes_on", f"{host.sent} turns, {host.ran} answers")
+            host.run(1 << 60)
+            good, said = info_is_right(f"unix:{path}")
+            check(good, "a_host_that_runs_for_ever_holds_up_no_other", said)
+            host.run(1 << 60)
+            process.send_signal(signal.SIGTERM)
+            check(process.wait(60) == 0, "nor_a_signal", "")
+
+
 def impostors(path):
     """What listens is no device of this driver's."""
     at = f"socket:unix:{path}"
@@ -196,6 +223,17 @@ def deaths(path):
         check(good, "the_next_one_takes_the_path_over", said)
 
 
+def keeps_asking(link):
+    """Whether the system asks the other machine from time to time if it is there: the timer of the simulator's end is that of
+    keepalive (Documentation/networking/proc_net_tcp.rst)."""
+    ports = [f":{end[1]:04X}" for end in (link.getpeername(), link.getsockname())]
+    timer = "01"
+    while timer == "01":  # What it sent last is not acknowledged yet.
+        lines = [line.split() for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
+        timer = next(line[5][:2] for line in lines if line[1].endswith(ports[0]) and line[2].endswith(ports[1]))
+    return timer == "02"
+
+
 def internet():
     for _ in range(20):
         with socket.socket() as free:
@@ -208,6 +246,7 @@ def internet():
                 with socket.create_connection(("127.0.0.1", int(address.split(":")[1]))) as link:
                     link.sendall(frames.hello(3))
                     frames.answer(link, 3)
+                    check(keeps_asking(link), "a_host_whose_machine_is_gone_is_missed")
                     expect("the_second_is_refused_over_tcp", 4, ["IN_USE", "in use by another host"], "info", "--backend",
                            f"socket:{address}")
             return
@@ -220,24 +259,13 @@ def main():
     print(f"FERRY_SEED={SEED}", flush=True)
     command_line()
     sessions(folder / "sessions")
+    greedy(folder / "greedy")
     impostors(folder / "impostor")
     deaths(folder / "deaths")
     internet()
-def keeps_asking(link):
-    """Whether the system asks the other machine from time to time if it is there: the timer of the simulator's end is that of
-    keepalive (Documentation/networking/proc_net_tcp.rst)."""
-    ports = [f":{end[1]:04X}" for end in (link.getpeername(), link.getsockname())]
-    timer = "01"
-    while timer == "01":  # What it sent last is not acknowledged yet.
-        lines = [line.split() for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
-        timer = next(line[5][:2] for line in lines if line[1].endswith(ports[0]) and line[2].endswith(ports[1]))
-    return timer == "02"
-
-
     print(f"{passed} passed, {failed} failed")
     return failed != 0
 
 
 if __name__ == "__main__":
     sys.exit(main())
-                    check(keeps_asking(link), "a_host_whose_machine_is_gone_is_missed")
