@@ -84,19 +84,20 @@ static bool is_ours(const struct ferry_pci_place *place)
     return read_number(place, "vendor") == OUR_VENDOR && read_number(place, "device") == OUR_DEVICE;
 }
 
-/// DDDD:BB:DD.F, or without DDDD:, of hexadecimal digits.
+/// DDDD:BB:DD.F, or without DDDD:, of hexadecimal digits. Linux numbers domains that firmware has no number for from
+/// 10000 on.
 static bool read_address(const char *text, char name[16])
 {
     unsigned domain = 0, bus, device, function;
     int end = 0;
-    if (sscanf(text, "%4x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &end) != 4 || text[end] != 0) {
+    if (sscanf(text, "%6x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &end) != 4 || text[end] != 0) {
         domain = 0;
         end = 0;
         if (sscanf(text, "%2x:%2x.%1x%n", &bus, &device, &function, &end) != 3 || text[end] != 0) {
             return false;
         }
     }
-    snprintf(name, 16, "%04x:%02x:%02x.%x", domain & 0xffff, bus & 0xff, device & 0x1f, function & 7);
+    snprintf(name, 16, "%04x:%02x:%02x.%x", domain & 0xffffff, bus & 0xff, device & 0x1f, function & 7);
     return device < 32 && function < 8;
 }
 

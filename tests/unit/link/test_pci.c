@@ -36,6 +36,22 @@ static void functions_are_found_by_address_and_by_id(void **state)
     link->operations->close(link);
 }
 
+/// Domains behind a bridge of the processor's own (VMD) are numbered from 10000 on.
+static void a_domain_has_more_than_four_digits(void **state)
+{
+    (void)state;
+    struct ferry_pci_place place;
+    tree_text("sys/bus/pci/devices/10000:e1:00.0/vendor", "0x1209\n");
+    tree_text("sys/bus/pci/devices/10000:e1:00.0/device", "0xfe01\n");
+    assert_true(ferry_pci_next(tree, TREE_AT, &place));
+    assert_string_equal(place.address, "10000:e1:00.0");
+    assert_int_equal(ferry_pci_find(tree, place.address, &place), FERRY_OK);
+    assert_string_equal(place.address, "10000:e1:00.0");
+    assert_false(ferry_pci_next(tree, place.address, &place));
+    assert_int_equal(ferry_pci_find(tree, "fffffff:e1:00.0", &place), FERRY_ERROR_BACKEND);
+    assert_non_null(strstr(ferry_problem(), "is no address of a PCI function"));
+}
+
 /// PCI Express (2.8) strongly recommends that a requester waits 10 ms at least; boards' clocks have 125 MHz at most.
 /// And what it gives up is given up before who waits for it gives up the device.
 static void a_host_has_ten_milliseconds_to_answer(void **state)
@@ -305,3 +321,4 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+        CASE(a_domain_has_more_than_four_digits),
