@@ -37,7 +37,8 @@ struct pci {
     size_t watches;
     unsigned reasons; // FERRY_PUMP_* that pump() has not told yet.
     uint32_t interrupts;
-    uint64_t before; // Cycles of the device's before its last reset.
+    uint64_t before; // Cycles of the device's before its last reset,
+    uint64_t seen;   // and all of them when that was last asked.
     bool lost;
     struct ferry_link_counts counts;
 };
@@ -131,7 +132,10 @@ static int read_block(struct ferry_link *link, enum ferry_bar bar, uint64_t offs
             memcpy(to + done, &part, n);
         }
     }
-    return of(link)->lost ? FERRY_ERROR_DEVICE_LOST : FERRY_OK;
+    // If it went in the middle, the last byte is of the ones too.
+    return of(link)->lost                       ? FERRY_ERROR_DEVICE_LOST
+           : bytes != 0 && to[bytes - 1] == 255 ? look_whether_lost(of(link))
+                                                : FERRY_OK;
 }
 
 static int write_block(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, const void *data, size_t bytes)
@@ -237,7 +241,10 @@ static uint64_t device_cycles(const struct pci *pci)
 
 static uint64_t cycles(struct ferry_link *link)
 {
-    return of(link)->lost ? of(link)->before : of(link)->before + device_cycles(of(link));
+    struct pci *pci = of(link);
+    const uint64_t ran = pci->lost ? UINT64_MAX : device_cycles(pci);
+    pci->seen = ran != UINT64_MAX ? pci->before + ran : pci->seen; // Ones are nobody's answer.
+    return pci->seen;
 }
 
 static int pump(struct ferry_link *link, uint64_t cycles, unsigned *reasons)
@@ -299,12 +306,12 @@ static int start(struct pci *pci)
 static int reset(struct ferry_link *link)
 {
     struct pci *pci = of(link);
-    const uint64_t ran = device_cycles(pci);
+    const uint64_t ran = cycles(link);
     const int error = pci->function->operations->reset(pci->function);
     if (error != FERRY_OK) {
         return error;
     }
-    pci->before += ran;
+    pci->before = ran;
     (void)pci->function->operations->interrupt(pci->function);
     pci->interrupts = 0; // About nothing that there is now.
     pci->reasons &= ~FERRY_PUMP_INTERRUPT;

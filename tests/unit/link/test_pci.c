@@ -262,6 +262,47 @@ static void a_device_that_goes_is_lost_by_name(void **state)
     link->operations->close(link);
 }
 
+/// It goes in the middle of a block: the rest are the ones that a bus gives for nobody's answer.
+static void what_is_read_of_a_device_that_went_is_no_data(void **state)
+{
+    (void)state;
+    const off_t at = FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_CYCLES;
+    struct ferry_link *link = open_good();
+    const struct ferry_link_operations *call = link->operations;
+    unsigned char data[64];
+    for (off_t n = 0; n < 64; n += 4) {
+        tree_set_word("resource2", 4096 + n, n < 16 ? 0x12345678 : 0xffffffffu);
+    }
+    // As long as it is there, they are data.
+    for (size_t bytes = 0; bytes <= sizeof(data); bytes++) {
+        assert_int_equal(call->read_block(link, FERRY_BAR_WINDOW, 4096, data, bytes), FERRY_OK);
+    }
+    tree_set_word("resource0", at, 1000);
+    assert_int_equal(call->cycles(link), 1000);
+    for (off_t n = 0; n < 8; n += 4) {
+        tree_set_word("resource0", at + n, 0xffffffffu);
+    }
+    tree_set_word("resource0", FERRY_BAR0_MAGIC, 0xffffffffu);
+    assert_int_equal(call->read_block(link, FERRY_BAR_WINDOW, 4096, data, 16), FERRY_OK); // All of it was there before.
+    assert_int_equal(call->read_block(link, FERRY_BAR_WINDOW, 4096, data, 17), FERRY_ERROR_DEVICE_LOST);
+    assert_string_equal(ferry_problem(), "the device at 0000:01:00.0 answers no more: it was reset, or sleeps");
+    call->close(link);
+    // So are they no time: who waits for it would wait for ever, or no more.
+    tree_set_word("resource0", FERRY_BAR0_MAGIC, FERRY_BAR0_MAGIC_RESET);
+    tree_set_word("resource0", at, 1000);
+    tree_set_word("resource0", at + 4, 0);
+    link = open_good();
+    assert_int_equal(call->cycles(link), 1000);
+    for (off_t n = 0; n < 8; n += 4) {
+        tree_set_word("resource0", at + n, 0xffffffffu);
+    }
+    tree_set_word("resource0", FERRY_BAR0_MAGIC, 0xffffffffu);
+    assert_int_equal(call->cycles(link), 1000);
+    assert_int_equal(call->pump(link, 1000, NULL), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(call->cycles(link), 1000);
+    call->close(link);
+}
+
 static void interrupt_messages_are_looked_for_in_memory(void **state)
 {
     (void)state;
@@ -306,6 +347,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(functions_are_found_by_address_and_by_id),
+        CASE(a_domain_has_more_than_four_digits),
         CASE(a_host_has_ten_milliseconds_to_answer),
         CASE(what_is_not_there_is_told),
         CASE(who_has_it_decides_the_way),
@@ -316,9 +358,9 @@ int main(void)
         CASE(work_of_who_died_is_reset_before_it_reaches_memory),
         CASE(registers_and_video_memory),
         CASE(a_device_that_goes_is_lost_by_name),
+        CASE(what_is_read_of_a_device_that_went_is_no_data),
         CASE(interrupt_messages_are_looked_for_in_memory),
         CASE(time_is_the_device_s),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-        CASE(a_domain_has_more_than_four_digits),
