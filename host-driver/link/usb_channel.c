@@ -157,10 +157,9 @@ static unsigned usb_wait(void *context, bool writes, int milliseconds)
     struct usb_channel *channel = context;
     const double end = now() + milliseconds / 1000.0;
     struct timeval time = {0, 0};
-    // What is over already first: a channel that is always ready would never hear of the rest.
-    if (ferry_usb_library()->handle_events_timeout_completed(channel->usb, &time, NULL) != 0) {
-        channel->gone = EIO;
-    }
+    // What is over already first: a channel that is always ready would never hear of the rest. A signal may end it.
+    const int failed = ferry_usb_library()->handle_events_timeout_completed(channel->usb, &time, NULL);
+    channel->gone = failed != 0 && failed != LIBUSB_ERROR_INTERRUPTED && channel->gone == 0 ? EIO : channel->gone;
     unsigned ready = look(channel, writes);
     while (ready == 0 && (milliseconds < 0 || now() < end)) {
         const double left = milliseconds < 0 ? 1.0 : end - now();

@@ -244,6 +244,23 @@ static void a_device_that_is_pulled_is_gone(void **state)
     close_it();
 }
 
+// A signal that the program handles ends libusb's wait, of no time too; a profiler sends a hundred in a second.
+static void a_signal_is_no_end(void **state)
+{
+    uint8_t byte;
+
+    (void)state;
+    channel_opens();
+    usb.events = LIBUSB_ERROR_INTERRUPTED;
+    assert_int_equal(given.operations->wait(given.context, false, 0), 0);
+    assert_int_equal(given.operations->wait(given.context, false, -1), 0);
+    over(0, LIBUSB_TRANSFER_COMPLETED, "x", 1);
+    assert_int_equal(given.operations->wait(given.context, false, -1), FERRY_CHANNEL_READS);
+    assert_int_equal(given.operations->read(given.context, &byte, 1), 1);
+    usb.events = 0;
+    close_it();
+}
+
 static void a_channel_that_cannot_begin_leaves_nothing(void **state)
 {
     const int errors[][2] = {{LIBUSB_ERROR_NO_DEVICE, FERRY_ERROR_DEVICE_LOST},
@@ -323,6 +340,7 @@ int main(void)
         cmocka_unit_test(what_comes_is_read_in_order),
         cmocka_unit_test(what_goes_is_cut_into_transfers),
         cmocka_unit_test(a_device_that_is_pulled_is_gone),
+        cmocka_unit_test(a_signal_is_no_end),
         cmocka_unit_test(a_channel_that_cannot_begin_leaves_nothing),
         cmocka_unit_test(the_list_has_what_the_system_tells),
     };
