@@ -11,10 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "link/problem.h"
+
+#define CONNECT_SECONDS 10 // For who listens to take one that comes, or for another machine to say anything.
 
 const char *ferry_socket_path(const char *address)
 {
@@ -43,15 +46,20 @@ static const char *why_not(int error)
                                : "Connection refused; nobody listens: `ferry-sim --listen ADDRESS`";
     case EACCES:
     case EPERM: return "Permission denied; who started ferry-sim may open it: `chmod` the socket, or be that user";
+    case EAGAIN:
+    case EINPROGRESS: return "whoever listens there takes no connection: is it stopped?";
     default: return strerror(error);
     }
 }
 
 static int make(int family)
 {
+    // The time is that of connect() alone: afterwards nothing waits in the system.
+    const struct timeval time = {.tv_sec = CONNECT_SECONDS};
     const int fd = socket(family, SOCK_STREAM, 0);
     if (fd >= 0) {
         fcntl(fd, F_SETFD, FD_CLOEXEC);
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
     }
     return fd;
 }
