@@ -30,8 +30,9 @@ enum habit {
     ANSWERS,       // Each request with Unsupported Request.
     TAKES_NOTHING, // Has no room for the first request, nor ever after; its frames say so.
     BABBLES,       // Has the first request, and from then on says what is no frame, ten times in half a second.
-    RUNS,          // A simulator's: answers requests when it is told to run on.
-    STOPS          // As that, until it is told to run on behind the first request.
+    DEAF, // Hears nothing of the first request, nor ever after, and asks for it: an endpoint out that is stalled.
+    RUNS, // A simulator's: answers requests when it is told to run on.
+    STOPS // As that, until it is told to run on behind the first request.
 };
 
 /// A device at the other end of a line on which nothing is lost.
@@ -113,6 +114,10 @@ static void serve(struct line *line)
 static ssize_t line_write(void *context, const uint8_t *bytes, size_t count)
 {
     struct line *line = context;
+    if (line->habit == DEAF && ferry_frames_open(&line->device)) {
+        line->asked = true;
+        return (ssize_t)count;
+    }
     ferry_frames_feed(&line->device, bytes, count);
     serve(line);
     return (ssize_t)count;
@@ -125,6 +130,9 @@ static ssize_t line_read(void *context, uint8_t *bytes, size_t room)
         line->babbled = milliseconds;
         bytes[0] = '?';
         return 1;
+    }
+    if (line->habit == DEAF && line->asked) {
+        ferry_frames_probe(&line->device);
     }
     say_how_far(line);
     return (ssize_t)ferry_frames_take(&line->device, bytes, room);
@@ -209,6 +217,15 @@ static void a_device_that_babbles_is_given_up(void **state)
     assert_false(line.ever);
 }
 
+static void a_device_that_hears_nothing_is_given_up(void **state)
+{
+    (void)state;
+    struct line line = {.habit = DEAF};
+    assert_int_equal(open_at(&line), FERRY_ERROR_DEVICE_LOST);
+    assert_true(line.asked);
+    assert_false(line.ever);
+}
+
 // 20 cycles a second, and 7 when the machine gets busy: the answer comes after 50 s, and 143 more.
 static void a_slow_simulator_is_waited_for(void **state)
 {
@@ -235,6 +252,7 @@ int main(void)
                                        cmocka_unit_test(a_host_that_was_away_gives_nothing_up),
                                        cmocka_unit_test(a_device_that_takes_nothing_is_given_up),
                                        cmocka_unit_test(a_device_that_babbles_is_given_up),
+                                       cmocka_unit_test(a_device_that_hears_nothing_is_given_up),
                                        cmocka_unit_test(a_slow_simulator_is_waited_for),
                                        cmocka_unit_test(a_simulator_that_is_stopped_is_given_up)};
     return cmocka_run_group_tests(tests, NULL, NULL);
