@@ -432,6 +432,7 @@ static int open_pci(const struct ferry_link_config *config, struct ferry_link **
         free(pci);
         return error;
     }
+    ferry_pci_guard_bars(pci->function);
     error = identify(pci);
     error = error == FERRY_OK ? forget_before(pci) : error;
     error = error == FERRY_OK ? start(pci) : error;

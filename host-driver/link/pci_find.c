@@ -9,6 +9,7 @@
 
 #include "ferry/error.h"
 #include "ferry_contract.h"
+#include "link/bar_guard.h"
 #include "link/pci_function.h"
 #include "link/problem.h"
 
@@ -227,10 +228,20 @@ uint32_t ferry_pci_msi(struct ferry_pci_function *function)
     return 0;
 }
 
+void ferry_pci_guard_bars(struct ferry_pci_function *function)
+{
+    for (unsigned n = 0; n < FERRY_PCI_BARS; n++) {
+        if (function->bar[n].memory != NULL) {
+            (void)ferry_bar_guard(function->bar[n].memory, function->bar[n].bytes);
+        }
+    }
+}
+
 void ferry_pci_unmap_bars(struct ferry_pci_function *function)
 {
     for (unsigned n = 0; n < FERRY_PCI_BARS; n++) {
         if (function->bar[n].memory != NULL) {
+            ferry_bar_unguard(function->bar[n].memory);
             munmap((void *)(uintptr_t)function->bar[n].memory, function->bar[n].bytes);
         }
     }

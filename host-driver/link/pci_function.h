@@ -87,6 +87,8 @@ int ferry_pci_dma_map(int container, const char *address, struct ferry_dma_map *
 bool ferry_pci_enable(struct ferry_pci_function *function, bool memory, bool master);
 /// Offset of the MSI capability; 0 = it has none.
 uint32_t ferry_pci_msi(struct ferry_pci_function *function);
+/// Have the BARs read as ones when the function is taken out of the machine (bar_guard.h).
+void ferry_pci_guard_bars(struct ferry_pci_function *function);
 /// Those that are mapped; the function's own end alone may follow.
 void ferry_pci_unmap_bars(struct ferry_pci_function *function);
 

@@ -303,6 +303,48 @@ static void what_is_read_of_a_device_that_went_is_no_data(void **state)
     call->close(link);
 }
 
+static volatile sig_atomic_t signals;
+
+static void count_signal(int number)
+{
+    (void)number;
+    signals++;
+}
+
+/// The kernel takes the mappings of a function that is removed away, as of a file that is cut: a program that touches
+/// them gets SIGBUS. Of two functions one goes.
+static void a_function_that_is_removed_ends_no_program(void **state)
+{
+    (void)state;
+    struct sigaction before, now;
+    unsigned char data[3 * PAGE_BYTES];
+    uint32_t value;
+    struct sigaction own = {.sa_handler = count_signal};
+    assert_int_equal(sigaction(SIGBUS, &own, &before), 0);
+    struct ferry_link *link = open_good();
+    const struct ferry_link_operations *call = link->operations;
+    memset(data, 1, sizeof(data));
+    assert_int_equal(call->write_block(link, FERRY_BAR_WINDOW, 0, data, sizeof(data)), FERRY_OK);
+    tree_set_word("config", 0, 0xffffffffu);
+    for (unsigned n = 0; n < 2; n++) {
+        assert_int_equal(truncate(tree_path(TREE_FOLDER "/resource%u", 2 * n), n == 0 ? 0 : PAGE_BYTES), 0);
+    }
+    assert_int_equal(call->read_block(link, FERRY_BAR_WINDOW, 100, data, sizeof(data) - 100), FERRY_ERROR_DEVICE_LOST);
+    assert_string_equal(ferry_problem(), "the device at 0000:01:00.0 is gone: it was unplugged, or has no power");
+    assert_int_equal(call->read32(link, FERRY_BAR_REGISTERS, FERRY_BAR0_SCRATCH, &value), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(value, 0xffffffffu);
+    assert_int_equal(call->write32(link, FERRY_BAR_REGISTERS, FERRY_BAR0_SCRATCH, 1), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(call->write_block(link, FERRY_BAR_WINDOW, 0, data, sizeof(data)), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(call->pump(link, 1000, NULL), FERRY_ERROR_DEVICE_LOST);
+    // What is about something else is its owner's, and all of it when the last link is closed.
+    assert_int_equal(signals, 0);
+    raise(SIGBUS);
+    assert_int_equal(signals, 1);
+    call->close(link);
+    assert_int_equal(sigaction(SIGBUS, &before, &now), 0);
+    assert_ptr_equal(now.sa_handler, count_signal);
+}
+
 static void interrupt_messages_are_looked_for_in_memory(void **state)
 {
     (void)state;
@@ -359,6 +401,7 @@ int main(void)
         CASE(registers_and_video_memory),
         CASE(a_device_that_goes_is_lost_by_name),
         CASE(what_is_read_of_a_device_that_went_is_no_data),
+        CASE(a_function_that_is_removed_ends_no_program),
         CASE(interrupt_messages_are_looked_for_in_memory),
         CASE(time_is_the_device_s),
     };
