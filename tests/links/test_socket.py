@@ -30,12 +30,16 @@ def check(good, name, detail=""):
     print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}\n    {detail}", flush=True)
 
 
-def run(*arguments):
-    return subprocess.run([FERRY, *map(str, arguments)], capture_output=True, text=True, timeout=600, check=False)
+def run(*arguments, seconds=600):
+    return subprocess.run([FERRY, *map(str, arguments)], capture_output=True, text=True, timeout=seconds, check=False)
 
 
-def expect(name, code, words, *arguments):
-    done = run(*arguments)
+def expect(name, code, words, *arguments, seconds=600):
+    try:
+        done = run(*arguments, seconds=seconds)
+    except subprocess.TimeoutExpired:
+        check(False, name, "it has no end")
+        return
     lines = done.stderr.splitlines()
     check(done.returncode == code and len(lines) == 1 and all(word in lines[0] for word in words), name,
           f"exit {done.returncode}, {done.stderr!r}")
@@ -90,7 +94,7 @@ def command_line():
                 link.setblocking(False)
                 link.connect(str(folder / "stopped"))
         expect("whoever_listens_takes_nobody", 2, ["BACKEND", "takes no connection: is it stopped?"], "info", "--backend",
-               f"socket:unix:{folder}/stopped")
+               f"socket:unix:{folder}/stopped", seconds=120)
     expect("no_such_back_end", 2, ["BACKEND", "there are sim, model, socket:ADDRESS, uart:ADDRESS, usb[:ADDRESS] and pci[:ADDRESS];",
                                    "`ferry list`"], "info", "--backend", "moon")
     expect("no_address_at_all", 2, ["BACKEND", "wants an address", "`ferry list`"], "info", "--backend", "socket")
