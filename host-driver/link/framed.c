@@ -402,15 +402,16 @@ static void framed_describe(void *context, struct ferry_link_description *descri
 static void framed_close(void *context)
 {
     struct framed *framed = context;
-    // The last writes stop the device: they are to arrive, and to be sent again if they were lost.
+    // The last writes stop the device: they are to arrive, and to be sent again if they were lost. What it sends
+    // meanwhile shows nothing of that.
     const double patience = END_SECONDS + framed->windows;
-    uint64_t seen = moved(framed);
+    uint64_t seen = framed->frames.counts.acknowledged;
     double end = framed->listened + patience;
     while (!framed->lost && ferry_frames_open(&framed->frames) && framed->listened < end &&
            (framed->out.taken != framed->out.count || ferry_frames_queued(&framed->frames) != 0)) {
         exchange(framed, SLICE);
-        end = moved(framed) == seen ? end : framed->listened + patience;
-        seen = moved(framed);
+        end = framed->frames.counts.acknowledged == seen ? end : framed->listened + patience;
+        seen = framed->frames.counts.acknowledged;
     }
     framed->channel.operations->close(framed->channel.context);
     ferry_packet_queue_end(&framed->out);

@@ -30,9 +30,10 @@ enum habit {
     ANSWERS,       // Each request with Unsupported Request.
     TAKES_NOTHING, // Has no room for the first request, nor ever after; its frames say so.
     BABBLES,       // Has the first request, and from then on says what is no frame, ten times in half a second.
-    DEAF, // Hears nothing of the first request, nor ever after, and asks for it: an endpoint out that is stalled.
-    RUNS, // A simulator's: answers requests when it is told to run on.
-    STOPS // As that, until it is told to run on behind the first request.
+    DEAF,   // Hears nothing of the first request, nor ever after, and asks for it: an endpoint out that is stalled.
+    FLOODS, // Answers, and then has no end of packets, and nothing to say of the host's.
+    RUNS,   // A simulator's: answers requests when it is told to run on.
+    STOPS   // As that, until it is told to run on behind the first request.
 };
 
 /// A device at the other end of a line on which nothing is lost.
@@ -105,7 +106,10 @@ static void serve(struct line *line)
         milliseconds += line->stop[1];
         line->stop[1] = 0;
         memcpy(line->answer, answer, sizeof(answer));
-        if (line->habit == ANSWERS) {
+        if (line->habit == FLOODS) {
+            line->device.expected = 0;
+        }
+        if (line->habit == ANSWERS || line->habit == FLOODS) {
             ferry_frames_send(&line->device, false, answer, 3);
         }
     }
@@ -133,6 +137,9 @@ static ssize_t line_read(void *context, uint8_t *bytes, size_t room)
     }
     if (line->habit == DEAF && line->asked) {
         ferry_frames_probe(&line->device);
+    }
+    if (line->habit == FLOODS && line->asked) {
+        ferry_frames_send(&line->device, false, (const uint32_t[]){0x40000001, 0x0100000f, 0xfee00000, 0x4021}, 4);
     }
     say_how_far(line);
     return (ssize_t)ferry_frames_take(&line->device, bytes, room);
@@ -226,6 +233,16 @@ static void a_device_that_hears_nothing_is_given_up(void **state)
     assert_false(line.ever);
 }
 
+// At the end of a session, which waits for the last writes to arrive.
+static void a_device_that_floods_is_not_waited_for_at_the_end(void **state)
+{
+    (void)state;
+    struct line line = {.habit = FLOODS};
+    assert_int_equal(open_at(&line), FERRY_ERROR_RANGE);
+    assert_true(line.asked);
+    assert_false(line.ever);
+}
+
 // 20 cycles a second, and 7 when the machine gets busy: the answer comes after 50 s, and 143 more.
 static void a_slow_simulator_is_waited_for(void **state)
 {
@@ -253,6 +270,7 @@ int main(void)
                                        cmocka_unit_test(a_device_that_takes_nothing_is_given_up),
                                        cmocka_unit_test(a_device_that_babbles_is_given_up),
                                        cmocka_unit_test(a_device_that_hears_nothing_is_given_up),
+                                       cmocka_unit_test(a_device_that_floods_is_not_waited_for_at_the_end),
                                        cmocka_unit_test(a_slow_simulator_is_waited_for),
                                        cmocka_unit_test(a_simulator_that_is_stopped_is_given_up)};
     return cmocka_run_group_tests(tests, NULL, NULL);
