@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -92,7 +93,12 @@ static int unix_socket(const char *address, const char *path, bool listens)
     if (connected) {
         return fail(fd, what, address, "somebody listens there");
     }
-    if (errno == ECONNREFUSED) {
+    const bool refused = errno == ECONNREFUSED; // As by a file that is no socket.
+    struct stat file;
+    if (stat(path, &file) == 0 && !S_ISSOCK(file.st_mode)) {
+        return fail(fd, what, address, "it is there, and is no socket");
+    }
+    if (refused) {
         unlink(path); // Whoever listened there is gone.
     }
     close(fd);

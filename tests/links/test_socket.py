@@ -78,6 +78,14 @@ def command_line():
     check(done.returncode == 0 and done.stdout.startswith("usage: ferry-sim"), "simulator_help")
     done = subprocess.run([SIMULATOR, "--listen", "unix:/nowhere/x"], capture_output=True, text=True, timeout=60, check=False)
     check(done.returncode == 4 and "cannot listen on unix:/nowhere/x: No such file" in done.stderr, "simulator_nowhere", done.stderr)
+    kept = folder / "kept"
+    kept.write_text("of somebody's\n", encoding="ascii")
+    with subprocess.Popen([SIMULATOR, "--listen", f"unix:{kept}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        said = process.stdout.readline()
+        process.kill()
+        said += process.stderr.read()
+    check("it is there, and is no socket" in said and kept.is_file() and kept.read_text(encoding="ascii") == "of somebody's\n",
+          "a_file_at_the_address_stays", said)
     expect("nobody_listens", 2, ["BACKEND", "cannot connect to unix:/nowhere/x: No such file"], "info", "--backend",
            "socket:unix:/nowhere/x")
     with socket.socket() as taken:  # Bound, and nobody listens.
