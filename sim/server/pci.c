@@ -14,6 +14,7 @@
 
 #include "server/proxy.h"
 #include "server/slot.h"
+#include "server/wait.h"
 
 #define SLICE       100u // Cycles between two looks at the socket: what a message waits at most.
 #define COMMAND_END 3    // Descriptor of whom pci_start() starts.
@@ -83,14 +84,12 @@ static bool serve(int fd, int listener, const struct ferry_sim_config *config, c
 {
     static struct slot slot; // Large.
     struct proxy proxy;
-    sigset_t none;
-    sigemptyset(&none);
     const bool made = slot_open(&slot, config);
     proxy_open(&proxy, fd);
     for (bool on = made; on && !*stop;) {
         const struct timespec now = {0, 0};
         struct pollfd ready[] = {{.fd = fd, .events = POLLIN}, {.fd = listener, .events = POLLIN}};
-        if (ppoll(ready, 2, slot_busy(&slot) ? &now : NULL, &none) < 0) {
+        if (server_wait(ready, 2, slot_busy(&slot) ? &now : NULL) < 0) {
             on = errno == EINTR;
             continue;
         }
@@ -110,11 +109,9 @@ static bool serve(int fd, int listener, const struct ferry_sim_config *config, c
 
 int pci_listen(int listener, const struct ferry_sim_config *config, const volatile sig_atomic_t *stop)
 {
-    sigset_t none;
-    sigemptyset(&none);
     while (!*stop) {
         struct pollfd ready = {.fd = listener, .events = POLLIN};
-        const int fd = ppoll(&ready, 1, NULL, &none) > 0 ? accept(listener, NULL, NULL) : -1;
+        const int fd = server_wait(&ready, 1, NULL) > 0 ? accept(listener, NULL, NULL) : -1;
         if (fd < 0 && errno != EINTR && errno != ECONNABORTED) {
             fprintf(stderr, "ferry-sim: %s\n", strerror(errno));
             return -1;

@@ -11,6 +11,8 @@
 #include <unistd.h>
 #include <usbredirparser.h>
 
+#include "server/wait.h"
+
 #define MOST_TRANSFERS 256u       // Of a guest's, that wait; libusb and a kernel keep some ten.
 #define MOST_BYTES     (1u << 24) // Of one.
 #define DEVICE_BYTES   18u        // Of a device descriptor (USB 2.0, 9.6.1).
@@ -350,15 +352,13 @@ static void turn_away(int listener)
 static void serve(struct guest *guest, int listener, const volatile sig_atomic_t *stop)
 {
     const struct redir_host *host = guest->host;
-    sigset_t none;
-    sigemptyset(&none);
     while (!*stop && !guest->gone && host->broken(host->context) == NULL) {
         const bool writes = usbredirparser_has_data_to_write(guest->parser) != 0;
         const bool works = guest->out != NULL || host->busy(host->context);
         struct pollfd ready[] = {{.fd = guest->fd, .events = (short)(POLLIN | (writes ? POLLOUT : 0))},
                                  {.fd = listener, .events = POLLIN}};
         const struct timespec now = {0, 0};
-        if (ppoll(ready, 2, works ? &now : NULL, &none) < 0 && errno != EINTR) {
+        if (server_wait(ready, 2, works ? &now : NULL) < 0 && errno != EINTR) {
             break;
         }
         guest->gone =
@@ -396,11 +396,9 @@ static void leave(struct guest *guest)
 
 int redir_run(int listener, const struct redir_host *host, const volatile sig_atomic_t *stop)
 {
-    sigset_t none;
-    sigemptyset(&none);
     while (!*stop && host->broken(host->context) == NULL) {
         struct pollfd ready = {.fd = listener, .events = POLLIN};
-        if (ppoll(&ready, 1, NULL, &none) <= 0) {
+        if (server_wait(&ready, 1, NULL) <= 0) {
             if (errno == EINTR) {
                 continue;
             }

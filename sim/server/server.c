@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "server/wait.h"
+
 #define MOST_HOSTS 32u
 // Words for one that does not take them; then what it sends waits, and its credits go. A turn's are far less.
 #define MOST_BACK 16384u
@@ -247,9 +249,7 @@ static int serve(struct server *server, int listener)
         ready[n + 1] = (struct pollfd){.fd = host->fd, .events = (short)(POLLIN | (writes ? POLLOUT : 0))};
     }
     // The signals that end it are blocked but here, so that none comes between the question and the wait.
-    sigset_t none;
-    sigemptyset(&none);
-    if (ppoll(ready, server->host_count + 1, NULL, &none) < 0) {
+    if (server_wait(ready, server->host_count + 1, NULL) < 0) {
         return errno == EINTR ? 0 : -1;
     }
     for (unsigned n = 0; n < server->host_count; n++) {

@@ -5,10 +5,13 @@ then the device in Verilog, packaged core and pins and all, at ferry-sim --usb."
 import contextlib
 import os
 import random
+import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -163,11 +166,35 @@ def in_verilog():
     check(process.wait() == 0, "a_signal_ends_the_simulator", process.returncode)
 
 
+def knocking():
+    """There is always another guest at the door, and gone when it is let in; each of them resets the device, which takes a while."""
+    hello = struct.pack("<III64sI", 0, 68, 0, b"a guest", 0x1f)
+    ends = threading.Event()
+
+    def knock():
+        while not ends.is_set():
+            with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as guest:
+                guest.connect(str(PORT))
+                guest.sendall(hello)
+    with device("build/ferry-sim", "--usb", f"unix:{PORT}") as process:
+        guests = threading.Thread(target=knock, daemon=True)
+        guests.start()
+        let_run(process, 1, process)
+        process.send_signal(signal.SIGTERM)
+        try:
+            check(process.wait(60) == 0, "a_signal_ends_it_when_there_is_always_somebody")
+        except subprocess.TimeoutExpired:
+            check(False, "a_signal_ends_it_when_there_is_always_somebody", "it goes on")
+            process.kill()
+        ends.set()
+
+
 def main():
     print(f"FERRY_SEED={SEED}", flush=True)
     who_is_there()
     deaths()
     in_verilog()
+    knocking()
     print(f"{passed} passed, {failed} failed")
     return failed != 0
 
