@@ -18,7 +18,7 @@ static uint64_t submit_nothing(struct world *world, D3DKMT_HANDLE context, uint3
     uint64_t fence = 0;
     machine_job_nothing(&job);
     for (uint32_t i = 0; i < 4; i++)
-        submissions[i] = (struct ferry_vidmm_submission){job.commands, job.bytes, NULL, 0, NULL, 0, NULL};
+        submissions[i] = (struct ferry_vidmm_submission){.commands = job.commands, .bytes = job.bytes};
     assert_int_equal(ferry_vidmm_submit(world->manager, context, submissions, buffers, &fence), FERRY_OK);
     return fence;
 }

@@ -398,8 +398,6 @@ int main(void)
         cmocka_unit_test(a_rectangle_in_pieces_goes_on_in_the_next_buffer),
         cmocka_unit_test(a_rectangle_that_names_more_than_a_buffer_can_is_not_recorded),
         cmocka_unit_test(what_is_found_is_not_looked_for_among_all_that_was),
-<<<<<<< HEAD
-=======
         cmocka_unit_test(a_packet_has_nothing_of_the_job_before),
         cmocka_unit_test(an_emptied_job_is_recorded_into_again),
         cmocka_unit_test(parts_are_joined_in_the_order_of_their_submissions),
@@ -407,7 +405,6 @@ int main(void)
         cmocka_unit_test(the_last_packet_of_a_fill_begins_where_it_is_said_to),
         cmocka_unit_test(what_is_mapped_behind_the_last_byte_is_not_named),
         cmocka_unit_test(what_has_lost_its_address_is_nowhere),
->>>>>>> 0040ba8e (A job's recording from one to the next: words left alone, parts in order, buffers filled to their end)
     };
     return cmocka_run_group_tests_name("umd_recording", tests, NULL, NULL);
 }
