@@ -30,7 +30,8 @@ const char *ferry_socket_path(const char *address)
 
 static int fail(int fd, const char *what, const char *address, const char *why)
 {
-    ferry_problem_set("cannot %s %s: %s", what, address, why);
+    // A path is shorter; of what is too long to be one the reason counts.
+    ferry_problem_set("cannot %s %.130s: %s", what, address, why);
     if (fd >= 0) {
         close(fd);
     }

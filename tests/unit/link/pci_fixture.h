@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <setjmp.h>
+#include <time.h>
 
 #include "pci_tree.h"
 
@@ -82,6 +83,27 @@ ssize_t __wrap_pread(int fd, void *data, size_t bytes, off_t at)
     return (ssize_t)bytes;
 }
 
+// ---- Time: what the device's clock goes on by while the host sleeps; 0 = it sleeps as others do ---------------------
+
+static uint32_t slept_cycles;
+static unsigned sleeps;
+
+int __real_nanosleep(const struct timespec *time, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
+
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
+{
+    const off_t at = FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_CYCLES;
+    const uint64_t now = ((uint64_t)tree_word("resource0", at + 4) << 32 | tree_word("resource0", at)) + slept_cycles;
+    sleeps++;
+    if (slept_cycles == 0) {
+        return __real_nanosleep(time, left);
+    }
+    tree_set_word("resource0", at, (uint32_t)now);
+    tree_set_word("resource0", at + 4, (uint32_t)(now >> 32));
+    return 0;
+}
+
 // ---- Opening ----------------------------------------------------------------------------------------------------
 
 static int setup(void **state)
@@ -91,6 +113,8 @@ static int setup(void **state)
     may_not_lock = false;
     told_at_once = SIZE_MAX;
     twice = 0;
+    slept_cycles = 0;
+    sleeps = 0;
     tree_make();
     ferry_pci_root = tree;
     return 0;

@@ -390,6 +390,33 @@ static void who_cannot_connect_is_told_what_to_do(void **state)
     assert_non_null(strstr(ferry_problem(), "refused; nobody listens"));
 }
 
+/// A path of 107 letters and its end are as long as sun_path, a name of 255 and its end as the room for one.
+static void an_address_is_as_long_as_there_is_room(void **state)
+{
+    (void)state;
+    char address[300];
+    for (size_t length = 107; length <= 108; length++) {
+        snprintf(address, sizeof(address), "unix:%s/%0*d", tree, (int)(length - strlen(tree) - 1), 0);
+        assert_int_equal(ferry_socket_connect(address), -1);
+        assert_non_null(strstr(ferry_problem(), length == 107 ? "No such file" : "too long for a socket"));
+    }
+    memset(address, '1', 256);
+    snprintf(address + 256, sizeof(address) - 256, ":1");
+    assert_int_equal(ferry_socket_connect(address), -1);
+    assert_non_null(strstr(ferry_problem(), "no unix:PATH and no HOST:PORT"));
+}
+
+static void an_address_with_colons_stands_in_brackets(void **state)
+{
+    (void)state;
+    // Nobody listens at port 1; a machine without IPv6 says so in other words, but it has understood the address.
+    assert_int_equal(ferry_socket_connect("[::1]:1"), -1);
+    if (strstr(ferry_problem(), "refused") == NULL && strstr(ferry_problem(), strerror(EADDRNOTAVAIL)) == NULL &&
+        strstr(ferry_problem(), strerror(EAFNOSUPPORT)) == NULL) {
+        fail_msg("%s", ferry_problem());
+    }
+}
+
 static void what_serves_no_host_is_no_simulator(void **state)
 {
     (void)state;
@@ -445,6 +472,8 @@ int main(void)
         CASE(simulators_are_told_where_a_host_finds_them),
         CASE(what_serves_no_host_is_no_simulator),
         CASE(who_cannot_connect_is_told_what_to_do),
+        CASE(an_address_is_as_long_as_there_is_room),
+        CASE(an_address_with_colons_stands_in_brackets),
         CASE(a_simulated_serial_port_is_told_by_its_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 // Back end `pci` on functions made of files: who is found and who is refused in which words, and what is written into
 // configuration space. The guest test has the same on a kernel's own.
 #define _GNU_SOURCE // flock(), seteuid()
+#include <pthread.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/wait.h>
@@ -185,6 +186,17 @@ static void what_answers_must_be_a_device_of_this_contract(void **state)
     refused(NULL, FERRY_ERROR_BACKEND, "has no MSI capability");
 }
 
+/// A minor version adds, and what this driver does not know of it leaves alone.
+static void another_minor_version_is_served(void **state)
+{
+    (void)state;
+    for (uint32_t other = 1; other <= 0x8000; other <<= 5) {
+        tree_set_word("resource0", FERRY_BAR0_CONTRACT_VERSION, FERRY_CONTRACT_VERSION ^ other);
+        struct ferry_link *link = open_good();
+        link->operations->close(link);
+    }
+}
+
 static void work_of_who_died_is_reset_before_it_reaches_memory(void **state)
 {
     (void)state;
@@ -250,6 +262,11 @@ static void a_device_that_goes_is_lost_by_name(void **state)
     assert_int_equal(link->operations->read32(link, FERRY_BAR_REGISTERS, FERRY_BAR0_SCRATCH, &value),
                      FERRY_ERROR_DEVICE_LOST);
     assert_string_equal(ferry_problem(), "the device at 0000:01:00.0 answers no more: it was reset, or sleeps");
+    // Whoever writes, or reads video memory, has no value by which it would tell.
+    assert_int_equal(link->operations->write32(link, FERRY_BAR_REGISTERS, FERRY_BAR0_SCRATCH, 1),
+                     FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(link->operations->write_block(link, FERRY_BAR_WINDOW, 0, &value, 4), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(link->operations->read_block(link, FERRY_BAR_WINDOW, 0, &value, 4), FERRY_ERROR_DEVICE_LOST);
     assert_int_equal(link->operations->pump(link, 1000, NULL), FERRY_ERROR_DEVICE_LOST);
     link->operations->close(link);
     tree_set_word("resource0", FERRY_BAR0_MAGIC, FERRY_BAR0_MAGIC_RESET);
@@ -370,6 +387,62 @@ static void interrupt_messages_are_looked_for_in_memory(void **state)
     assert_int_equal(tree_word("config", FERRY_CONFIG_SPACE_MSI) & FERRY_CONFIG_SPACE_MSI_ENABLE_MASK, 0);
     assert_int_equal(tree_word("config", FERRY_CONFIG_SPACE_COMMAND) & 6, 2);
 }
+
+/// The capability is found by the list, and what a driver before has masked is open again.
+static void interrupt_messages_may_stand_elsewhere_and_be_masked(void **state)
+{
+    (void)state;
+    enum { AT = 0xc0, AWAY = AT - FERRY_CONFIG_SPACE_MSI };
+    tree_set_word("config", FERRY_CONFIG_SPACE_PCIE, 0x10u | AT << 8);
+    tree_set_word("config", AT, 0x01800005u);
+    tree_set_word("config", FERRY_CONFIG_SPACE_MSI, 0);
+    tree_set_word("config", FERRY_CONFIG_SPACE_MSI_MASK + AWAY, 0xffffffffu);
+    struct ferry_link *link = open_good();
+    assert_int_not_equal(tree_word("config", AT) & FERRY_CONFIG_SPACE_MSI_ENABLE_MASK, 0);
+    assert_int_equal(tree_word("config", FERRY_CONFIG_SPACE_MSI_MASK + AWAY), 0);
+    const uint64_t at = (uint64_t)tree_word("config", FERRY_CONFIG_SPACE_MSI_ADDRESS_HIGH + AWAY) << 32 |
+                        tree_word("config", FERRY_CONFIG_SPACE_MSI_ADDRESS_LOW + AWAY);
+    assert_non_null(link->operations->dma_find(link, at));
+    assert_int_not_equal(tree_word("config", FERRY_CONFIG_SPACE_MSI_DATA + AWAY), 0);
+    for (off_t place = FERRY_CONFIG_SPACE_MSI; place <= FERRY_CONFIG_SPACE_MSI_MASK; place += 4) {
+        assert_int_equal(tree_word("config", place), 0);
+    }
+    link->operations->close(link);
+    assert_int_equal(tree_word("config", AT) & FERRY_CONFIG_SPACE_MSI_ENABLE_MASK, 0);
+}
+
+static void an_interrupt_of_before_a_reset_is_none_behind_it(void **state)
+{
+    (void)state;
+    struct ferry_link *link = open_good();
+    unsigned reasons;
+    const uint64_t at = (uint64_t)tree_word("config", FERRY_CONFIG_SPACE_MSI_ADDRESS_HIGH) << 32 |
+                        tree_word("config", FERRY_CONFIG_SPACE_MSI_ADDRESS_LOW);
+    uint32_t *message = (uint32_t *)(uintptr_t)link->operations->dma_find(link, at);
+    // One that was seen, and one that nobody has looked for.
+    for (unsigned seen = 0; seen < 2; seen++) {
+        *message = 1;
+        assert_int_equal(seen ? link->operations->pump(link, 0, NULL) : FERRY_OK, FERRY_OK);
+        assert_int_equal(link->operations->reset(link), FERRY_OK);
+        assert_int_equal(link->operations->pump(link, 0, &reasons), FERRY_OK);
+        assert_int_equal(reasons, 0);
+        assert_int_equal(link->operations->take_interrupts(link), 0);
+    }
+    link->operations->close(link);
+}
+
+/// The upper half of COMMAND is STATUS, whose bits a written 1 clears.
+static void errors_that_the_function_has_seen_are_left_to_others(void **state)
+{
+    (void)state;
+    tree_set_word("config", FERRY_CONFIG_SPACE_COMMAND, 0xf9100140u);
+    struct ferry_link *link = open_good();
+    assert_int_equal(tree_word("config", FERRY_CONFIG_SPACE_COMMAND), 0x146);
+    tree_set_word("config", FERRY_CONFIG_SPACE_COMMAND, 0xf9100146u);
+    link->operations->close(link);
+    assert_int_equal(tree_word("config", FERRY_CONFIG_SPACE_COMMAND), 0x142);
+}
+
 static void time_is_the_device_s(void **state)
 {
     (void)state;
@@ -385,6 +458,66 @@ static void time_is_the_device_s(void **state)
     assert_int_equal(tree_word("config", FERRY_CONFIG_SPACE_COMMAND) & 6, 6);
     link->operations->close(link);
 }
+
+/// Its clock goes from 2^32 * n - 1 on to 2^32 * n, again and again, all 64 bits at once.
+struct clock {
+    uint64_t *time;
+    bool stop;
+};
+
+static void *tick(void *context)
+{
+    struct clock *clock = context;
+    for (uint64_t n = 1; !__atomic_load_n(&clock->stop, __ATOMIC_RELAXED); n++) {
+        __atomic_store_n(clock->time, (n << 32) - 1, __ATOMIC_SEQ_CST);
+        __atomic_store_n(clock->time, n << 32, __ATOMIC_SEQ_CST);
+    }
+    return NULL;
+}
+
+static void time_is_right_while_it_carries(void **state)
+{
+    (void)state;
+    struct ferry_link *link = open_good();
+    const int fd = open(tree_path(TREE_FOLDER "/resource0"), O_RDWR);
+    unsigned char *bar = mmap(NULL, TREE_BAR0, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(bar, MAP_FAILED);
+    struct clock clock = {(uint64_t *)(void *)(bar + FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_CYCLES), false};
+    pthread_t thread;
+    uint64_t before = 0, later = 0;
+    assert_int_equal(pthread_create(&thread, NULL, tick, &clock), 0);
+    // Until both were at work at the same time for long, however the system divides them.
+    for (unsigned seen = 0; seen < 20000 && before <= later;) {
+        before = __atomic_load_n(clock.time, __ATOMIC_SEQ_CST);
+        const uint64_t told = link->operations->cycles(link);
+        later = __atomic_load_n(clock.time, __ATOMIC_SEQ_CST);
+        seen += later != before;
+        before = told < before ? UINT64_MAX : told;
+    }
+    __atomic_store_n(&clock.stop, true, __ATOMIC_RELAXED);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    munmap(bar, TREE_BAR0);
+    close(fd);
+    link->operations->close(link);
+    assert_true(before <= later);
+}
+
+static void a_wait_is_as_long_where_time_s_low_half_goes_round(void **state)
+{
+    (void)state;
+    const off_t at = FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_CYCLES;
+    for (unsigned around = 0; around < 2; around++) {
+        struct ferry_link *link = open_good();
+        tree_set_word("resource0", at, around ? 0xffffff00u : 0x1000u);
+        sleeps = 0;
+        slept_cycles = 64;
+        assert_int_equal(link->operations->pump(link, 1000, NULL), FERRY_OK);
+        // 1000 cycles are 16 times 64, and it looks at the time at each eighth.
+        assert_in_range(sleeps, 16, 16 + 8);
+        link->operations->close(link);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,13 +530,19 @@ int main(void)
         CASE(permission_is_asked_for_by_name),
         CASE(a_kernel_that_moves_or_hides_memory_is_refused),
         CASE(what_answers_must_be_a_device_of_this_contract),
+        CASE(another_minor_version_is_served),
         CASE(work_of_who_died_is_reset_before_it_reaches_memory),
         CASE(registers_and_video_memory),
         CASE(a_device_that_goes_is_lost_by_name),
         CASE(what_is_read_of_a_device_that_went_is_no_data),
         CASE(a_function_that_is_removed_ends_no_program),
         CASE(interrupt_messages_are_looked_for_in_memory),
+        CASE(interrupt_messages_may_stand_elsewhere_and_be_masked),
+        CASE(an_interrupt_of_before_a_reset_is_none_behind_it),
+        CASE(errors_that_the_function_has_seen_are_left_to_others),
         CASE(time_is_the_device_s),
+        CASE(time_is_right_while_it_carries),
+        CASE(a_wait_is_as_long_where_time_s_low_half_goes_round),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

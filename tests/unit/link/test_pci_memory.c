@@ -171,6 +171,31 @@ static void what_was_given_up_unlocks_nothing_else(void **state)
     }
 }
 
+// Who closes unlocks what he has mapped and not unmapped, but not what stands at an address by then that he gave up.
+static void closing_unlocks_what_was_mapped_and_nothing_else(void **state)
+{
+    (void)state;
+    enum { COUNT = 4 };
+    for (unsigned gone = 0; gone < 2; gone++) {
+        struct ferry_link *link = open_good();
+        uint64_t bus[COUNT];
+        unsigned char *all = pages_of(2 * COUNT + 16);
+        // Not where a large page begins, whose pages follow each other.
+        unsigned char *memory =
+            all + ((uintptr_t)all / PAGE_BYTES % 512 < 16 ? 16 : 0) * PAGE_BYTES + COUNT * PAGE_BYTES;
+        watched = memory;
+        unlocked = 0;
+        seen_twice = (uintptr_t)memory / PAGE_BYTES;
+        twice = gone ? COUNT : 0;
+        assert_int_equal(link->operations->dma_map(link, memory, COUNT, 0, bus), FERRY_OK);
+        twice = 0;
+        link->operations->close(link);
+        assert_int_equal(unlocked, gone ? 0 : 0x0f);
+        watched = NULL;
+        free(all);
+    }
+}
+
 // Where memory is that is unmapped the kernel is asked once for many pages, and not for each; of those that were given
 // up meanwhile none is unlocked, wherever among them they are, also where it tells of a few at a time.
 static void pages_that_go_together_are_looked_at_together(void **state)
@@ -283,6 +308,7 @@ int main(void)
         CASE(what_the_device_reaches_stays_locked),
         CASE(a_page_at_two_addresses_stays_locked_at_both),
         CASE(what_was_given_up_unlocks_nothing_else),
+        CASE(closing_unlocks_what_was_mapped_and_nothing_else),
         CASE(pages_that_go_together_are_looked_at_together),
         CASE(many_pages_come_and_go),
         CASE(pages_that_follow_each_other_are_found),

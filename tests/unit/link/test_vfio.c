@@ -144,6 +144,17 @@ static void work_of_who_died_is_reset(void **state)
     link->operations->close(link);
 }
 
+/// The reset has begun when its registers are as after power-on, and is over when STATUS is.
+static void a_reset_that_goes_on_is_waited_for(void **state)
+{
+    (void)state;
+    struct ferry_link *link;
+    put(FERRY_BAR0_HOST_CONTRACT, FERRY_CONTRACT_VERSION);
+    put(FERRY_BAR0_STATUS, FERRY_BAR0_STATUS_ENGINE_WRITE_MASK);
+    assert_int_equal(open_it(&link), FERRY_ERROR_TIMEOUT);
+    assert_int_equal(command() & 4, 0); // It never mastered the bus.
+}
+
 static void a_function_that_cannot_be_reset_says_so(void **state)
 {
     (void)state;
@@ -182,7 +193,7 @@ int main(void)
         CASE(calls_come_in_the_kernel_s_order), CASE(each_step_that_fails_is_told),
         CASE(pages_are_mapped_for_the_device),  CASE(a_message_ends_a_wait),
         CASE(work_of_who_died_is_reset),        CASE(a_function_that_cannot_be_reset_says_so),
-        CASE(a_group_without_an_iommu_is_none),
+        CASE(a_group_without_an_iommu_is_none), CASE(a_reset_that_goes_on_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,6 +74,16 @@ static struct {
     uint32_t ranges; // That the device may reach; 0 = the kernel does not say.
 } kernel;
 
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
+/// Nobody sleeps here: VFIO waits for an eventfd.
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
+{
+    (void)time;
+    (void)left;
+    fail_msg("it sleeps");
+    return -1;
+}
+
 static inline bool asked(const char *what)
 {
     const size_t length = strlen(kernel.said);
