@@ -46,6 +46,29 @@ def frames(data):
             yield struct.unpack("<I", plain[:4])[0], plain[4:-4]
 
 
+def counted(sequence, payload, control=False):
+    """A packet, or with `control` a message."""
+    return frame(CREDIT | COUNTED | sequence << 8 | (CONTROL if control else 0), payload)
+
+
+def run(sequence, cycles):
+    """Let the simulator run."""
+    return counted(sequence, struct.pack("<IIQ", number("FERRY_TUNNEL_CODE_RUN"), 0, cycles), True)
+
+
+def until_it_ran(link):
+    """The packets that come before a simulator says that it ran."""
+    data = b""
+    link.settimeout(60)
+    while True:
+        came = [(head, payload) for head, payload in frames(data) if head & COUNTED]
+        if any(head & CONTROL and payload[0] == number("FERRY_TUNNEL_CODE_RAN") for head, payload in came):
+            return [payload for head, payload in came if not head & CONTROL]
+        got = link.recv(4096)
+        assert got, "the other end closed"
+        data += got
+
+
 def hello(session, version=VERSION, what=0, user=0, name=b""):
     return frame(CREDIT | CONTROL, struct.pack("<IIIII16s", MAGIC, version, session, what, user, name))
 

@@ -117,7 +117,7 @@ def configuration(path):
         check(process.wait(60) == 0 and not path.exists(), "a_signal_ends_it_and_the_path_is_free")
 
 
-def start_firmware(slot):
+def start_firmware(slot, fence=FENCE):
     at = number("BAR0_FIRMWARE_RAM")
     image = FIRMWARE + bytes(-len(FIRMWARE) % 8)
     for place in range(0, len(image), 8):
@@ -125,7 +125,7 @@ def start_firmware(slot):
     ring = BAR0 + number("BAR0_RING_AT")
     for name, value in (("HOST_CONTRACT", number("BAR0_CONTRACT_VERSION_MAJOR_RESET") << 16), ("CONTROL", 1)):
         slot.write(BAR0 + number(f"BAR0_{name}"), value)
-    for name, value in (("BASE", RING), ("ENTRIES_LOG2", 2), ("FENCE_ADDRESS", FENCE), ("CONTROL", 1)):
+    for name, value in (("BASE", RING), ("ENTRIES_LOG2", 2), ("FENCE_ADDRESS", fence), ("CONTROL", 1)):
         slot.write(ring + number(f"BAR0_RING_{name}"), value)
 
 
@@ -165,6 +165,62 @@ def device_reaches_memory(path):
         check(until(lambda: slot.read(retired) == 2), "a_fence_to_memory_that_is_gone_goes_nowhere", slot.read(retired))
         check(struct.unpack("<Q", fence(FENCE)[:8])[0] == 0x1234567890, "and_is_not_written_to_what_it_was")
     for file in (low, high):
+        file.close()
+
+
+def answered(question):
+    """What comes back; None when the simulator has hung up."""
+    try:
+        return question()
+    except EOFError:
+        return None
+
+
+def edges(path):
+    """The last and the most of what is good, and the first behind it."""
+    files = [proxy.File(0x10000) for _ in range(8)]
+    low, behind = files[0], files[1]
+    ids = number("CONFIG_SPACE_ID_VENDOR_RESET") | number("CONFIG_SPACE_ID_DEVICE_RESET") << 16
+    retired = BAR0 + number("BAR0_RING_AT") + number("BAR0_RING_RETIRED")
+
+    def ring(at):
+        return memoryview(low.memory)[at:at + 32]
+    with simulator(path, "--link-latency", "10") as process:
+        with proxy.Slot(path) as slot:
+            check([answered(lambda at=at, size=size: slot.config(at, size)) for at, size in ((252, 4), (254, 2), (255, 1))] == [0] * 3,
+                  "the_last_word_of_configuration_space")
+        with proxy.Slot(path) as slot:
+            slot.config(0)
+            before = open_descriptors(process)
+            slot.memory(*((n << 16, 0x10000, 0, file) for n, file in enumerate(files)))
+            check(answered(lambda: slot.config(0)) == ids and open_descriptors(process) == before and
+                  Path(f"/proc/{process.pid}/maps").read_text(encoding="ascii").count("memfd:guest") == 8, "eight_ranges_of_memory")
+        with proxy.Slot(path) as slot:
+            slot.config(0)
+            before = open_descriptors(process)
+            pipe = os.pipe()
+            slot.send(proxy.header(proxy.INTERRUPTS, 0), pipe)
+            check(answered(lambda: slot.config(0)) == ids and open_descriptors(process) == before,
+                  "the_interrupt_line_is_told_and_nothing_answered")
+            for end in pipe:
+                os.close(end)
+        with proxy.Slot(path) as slot:
+            # In this order a system puts the first right behind the second.
+            slot.memory((0x40000, 0x10000, 0, behind), (0, 0x10000, 0, low))
+            place_bars(slot)
+            start_firmware(slot, 0x10000)
+            submit(slot, ring, 0x1234567890, 1)
+            check(until(lambda: answered(lambda: slot.read(retired)) in (1, None)) and answered(lambda: slot.read(retired)) == 1 and
+                  bytes(behind.memory) == bytes(0x10000), "a_fence_right_behind_memory_goes_nowhere")
+        with proxy.Slot(path) as slot:
+            slot.memory((0, 0x10000, 0, low))
+            slot.ask(proxy.RESET)
+            place_bars(slot)
+            start_firmware(slot, 0xffc0)
+            submit(slot, ring, 0x4711, 1)
+            check(until(lambda: bytes(low.memory[0xffc0:0xffc8]) == struct.pack("<Q", 0x4711)), "a_reset_leaves_the_guest_its_memory",
+                  slot.read(retired))
+    for file in files:
         file.close()
 
 
@@ -285,6 +341,7 @@ def main():
     command_line(folder / "command")
     configuration(folder / "configuration")
     device_reaches_memory(folder / "memory")
+    edges(folder / "edges")
     bad_messages(folder / "bad")
     print(f"{passed} passed, {failed} failed")
     return failed != 0

@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -133,6 +134,9 @@ def sessions(path):
             check((version, verdict) == (frames.VERSION, frames.REFUSED_CONTRACT), "another_contract_is_refused")
             good, said = info_is_right(f"unix:{path}")
             check(good, "who_was_refused_has_nothing", said)
+        with connect(path) as link:
+            link.sendall(frames.hello(11, version=frames.VERSION ^ 1))
+            check(frames.answer(link, 11)[2] == frames.ACCEPTED, "another_minor_version_is_served")
         # A terminal, half frames, hosts that say nothing: they stay, and nobody minds.
         chance = random.Random(SEED)
         with contextlib.ExitStack() as links:
@@ -179,6 +183,26 @@ def greedy(path):
             host.run(1 << 60)
             process.send_signal(signal.SIGTERM)
             check(process.wait(60) == 0, "nor_a_signal", "")
+
+
+def begins_anew(path):
+    """A host that says hello again on its connection, as one does that died at a serial port: nothing of before comes to it."""
+    def question(tag):
+        return struct.pack("<III", 0x04000001, tag << 8 | 15, 1 << 24)  # Configuration read of register 0.
+    with simulator(f"unix:{path}"), connect(path) as link:
+        link.sendall(frames.hello(1))
+        frames.answer(link, 1)
+        link.sendall(frames.counted(0, question(1)) + frames.run(1, 3000))
+        check(len(frames.until_it_ran(link)) == 1, "a_question_is_answered")
+        link.sendall(frames.counted(2, question(2)))
+        said = b""
+        while not any(head >> 16 & 127 == 3 for head, _ in frames.frames(said)):  # It has it.
+            said += link.recv(4096)
+        link.sendall(frames.hello(2))
+        frames.answer(link, 2)
+        link.sendall(frames.run(0, 3000))
+        came = frames.until_it_ran(link)
+        check(not came, "who_begins_anew_gets_no_answer_of_before", came)
 
 
 def impostors(path):
@@ -280,14 +304,43 @@ def internet():
     check(False, "a_host_is_served_over_tcp", "no free port")
 
 
+def listeners(port):
+    """Addresses at which somebody listens there, as the kernel has them."""
+    lines = [line.split() for name in ("tcp", "tcp6") for line in Path("/proc/net", name).read_text(encoding="ascii").splitlines()[1:]]
+    return {place.split(":")[0] for _, place, _, state, *_ in lines if state == "0A" and int(place.split(":")[1], 16) == port}
+
+
+def port_alone():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with simulator(str(port)) as process:
+        there = listeners(port)
+        check(there and there <= {"0100007F", "0" * 24 + "01000000"}, "a_port_alone_is_this_machine_s", there)
+        # The simulator hangs up first, so that its end of the connection is kept by the kernel for a minute.
+        with socket.create_connection(("localhost", port)) as link:
+            link.sendall(frames.hello(3))
+            frames.answer(link, 3)
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+            while link.recv(4096):
+                pass
+    with contextlib.suppress(AssertionError), simulator(str(port)):
+        check(True, "who_listens_there_again_need_not_wait")
+        return
+    check(False, "who_listens_there_again_need_not_wait")
+
+
 def main():
     print(f"FERRY_SEED={SEED}", flush=True)
     command_line()
     sessions(folder / "sessions")
     greedy(folder / "greedy")
+    begins_anew(folder / "anew")
     impostors(folder / "impostor")
     deaths(folder / "deaths")
     internet()
+    port_alone()
     print(f"{passed} passed, {failed} failed")
     return failed != 0
 

@@ -15,6 +15,10 @@ import threading
 import time
 from pathlib import Path
 
+sys.path.insert(0, "tests/links")
+import frames  # noqa: E402
+import redir  # noqa: E402
+
 FERRY, TRACE = "build/ferry", "tests/data/neverball.memtrace.gz"
 SEED = int(os.environ.get("FERRY_SEED", "1"))
 passed = failed = 0
@@ -141,6 +145,36 @@ def deaths():
         works("plugged_in_again_it_works")
 
 
+def guests():
+    """What the port does for whoever asks more of it than libusb does for us."""
+    with device(), redir.Guest(PORT) as guest:
+        kinds = guest.take(redir.EP_INFO)[1][:32]
+        check([n for n, kind in enumerate(kinds) if kind == 2] == [1, 17] and [kinds[n] for n in (0, 2, 16, 18)] == [0, 255, 0, 255],
+              "two_endpoints_carry_bytes", list(kinds))
+        check([guest.configuration(1), guest.configuration(2, 1), guest.configuration(3)] == [(0, 0), (0, 1), (0, 1)],
+              "the_configuration_that_was_set")
+        guest.send(redir.RESET, 0)
+        check(guest.configuration(4) == (0, 0), "a_reset_of_the_bus_takes_the_configuration_away")
+        guest.configuration(5, 1)
+        for number in (6, 7):
+            guest.bulk(number, 0x81, 4096)
+        guest.send(redir.CANCEL, 7)
+        check(guest.ended() == (7, redir.CANCELLED, 0, b""), "a_transfer_that_is_cancelled_says_so")
+        guest.bulk(8, 0x81, (1 << 24) + 1)
+        check(guest.ended()[:3] == (8, redir.INVALID, 0), "a_transfer_that_is_too_large")
+        hello = frames.hello(1)
+        guest.bulk(10, 0x01, len(hello), hello)
+        check(guest.ended() == (10, redir.DONE, len(hello), b""), "bytes_that_go")
+        number, status, length, data = guest.ended()
+        check((number, status) == (6, redir.DONE) and length == len(data) and [one[2] for one in frames.hellos(data)] == [frames.ACCEPTED],
+              "bytes_that_come_end_the_oldest_transfer", (number, status, data))
+        # A packet that is longer than what was asked for: as much of it as there is room for, and that there was more.
+        guest.bulk(11, 0x81, 10)
+        guest.bulk(12, 0x01, len(hello), hello)
+        ends = dict((end[0], end) for end in (guest.ended(), guest.ended()))
+        check(ends[11] == (11, redir.BABBLE, 10, data[:10]) and ends[12][1] == redir.DONE, "a_packet_that_is_too_long_is_told", ends)
+
+
 def in_verilog():
     for more in (["--devices", "2"], ["--pci"], ["--uart"]):
         done = subprocess.run(["build/ferry-sim", "--usb", f"unix:{PORT}", *more], capture_output=True, text=True, timeout=60,
@@ -192,6 +226,7 @@ def knocking():
 def main():
     print(f"FERRY_SEED={SEED}", flush=True)
     who_is_there()
+    guests()
     deaths()
     in_verilog()
     knocking()
