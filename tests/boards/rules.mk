@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Boards without a board: `boards_chip` is the memory chip's model and whether it sees mistakes, `boards_block_ram` the model of ECP5's
 # block RAM, for netlists, against what Yosys makes block RAMs of, `boards_memory` a board's memory from
-# the device's port on, `boards_block_memory` the one of block RAM, `boards_make` what people type, `boards_firmware` whether a bitstream
-# has the firmware in it, `boards_ulx3s` all that is
+# the device's port on, `boards_block_memory` the one of block RAM, `boards_lights` what each light means, `boards_make` what people
+# type, `boards_firmware` whether a bitstream has the firmware in it, `boards_ulx3s` all that is
 # flashed, at its pins, in short, `boards_ulx3s_usb` the same with the host on USB, `boards_colorlight` the Colorlight i5.
 # `make test-boards` runs the self test there at the rate that is flashed: an hour and more.
 
@@ -12,12 +12,18 @@ BOARDS_SIMULATED := --timing --timescale 1ns/1ns -Wall -Wno-BLKSEQ --noassert --
 BOARDS_MEMORY := $(BUILD)/boards/ulx3s-85f/litedram_core.v
 BOARDS_MEMORY_V := $(wildcard rtl/board/*.v rtl/fabric/*.v sim/board/*.v sim/board/ecp5/*.v)
 
-TEST_PROGRAMS += $(addprefix $(BUILD)/tests/boards_,chip block_ram block_memory memory memory_whole make firmware ulx3s ulx3s_usb \
-    colorlight)
+TEST_PROGRAMS += $(addprefix $(BUILD)/tests/boards_,chip block_ram block_memory memory memory_whole lights make firmware ulx3s \
+    ulx3s_usb colorlight)
 
 $(BUILD)/tests/boards_chip: tests/boards/chip_test.v sim/board/sdram_chip.v
 	@mkdir -p $(@D)
 	iverilog -g2012 -Wall -s chip_test -o $@.vvp $(filter %.v,$^)
+	@printf '#!/bin/sh\nvvp -N $@.vvp | tee $@.out\ngrep -q " 0 failed$$" $@.out\n' > $@ && chmod +x $@
+
+$(BUILD)/tests/boards_lights: tests/boards/lights_test.v $(wildcard tests/boards/played/*.v) \
+    $(addprefix rtl/board/,ferry_sdram_board.v ferry_light.v ferry_stuck.v)
+	@mkdir -p $(@D)
+	iverilog -g2012 -Wall -Wno-timescale -s lights_test -o $@.vvp $(filter %.v,$^)
 	@printf '#!/bin/sh\nvvp -N $@.vvp | tee $@.out\ngrep -q " 0 failed$$" $@.out\n' > $@ && chmod +x $@
 
 # Words of content for each width; Yosys reads them, and so does the source.

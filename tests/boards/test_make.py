@@ -85,6 +85,53 @@ def flash(folder):
               f"the_flasher_fails_{board}", lines)
 
 
+def timing(folder):
+    """Too slow, by any clock, and there is no bitstream: nothing is packed, by whoever places."""
+    out, called = Path(folder, "placed"), Path(folder, "called")
+    out.mkdir()
+    packs = stand_in(out / "pack", f"echo packs > {called}; exit 1")
+    words = [f"OUT={out}", f"FIRMWARE={stand_in(out / 'firmware.hex', '')}", "TRANSPORT=usb", f"ECPPACK={packs}"]
+    (out / "placed.config").touch()
+    for name, clocks in (("fast_enough", (50, 48, 12)), ("too_slow_by_the_device_s_clock", (49.9, 48, 12)),
+                         ("too_slow_by_usb_s_fast_clock", (50, 47.9, 12)), ("too_slow_by_usb_s_clock", (50, 48, 11.9))):
+        called.unlink(missing_ok=True)
+        part = {"used": 1, "available": 2}
+        (out / "report.json").write_text(json.dumps({
+            "fmax": {f"$glbnet${clock}": {"achieved": mhz} for clock, mhz in zip(("clk", "usb_io_clk", "usb_clk"), clocks)},
+            "utilization": {"TRELLIS_COMB": part, "DP16KD": part}}))
+        code, lines = make("-o", f"{out}/placed.config", "-o", f"{out}/firmware.hex", "bitstream", *words)
+        slow = name != "fast_enough"
+        check(code != 0 and called.exists() != slow and any("too slow: no bitstream" in line for line in lines) == slow, name, lines)
+    for name, report, good in (("violated", "Slack (VIOLATED) : -0.1ns", False), ("met", "Slack (MET) : 0.1ns", True)):
+        (out / "acorn.edf").touch()
+        vivado = stand_in(out / "vivado", f"echo '{report}' > {out}/timing.txt")
+        code, lines = make("-o", f"{out}/acorn.edf", "bitstream", f"OUT={out}", f"VIVADO={vivado}", board="acorn")
+        check((code == 0) == good and (f"{out}/acorn.bit" if good else "it misses its timing") in lines[0], f"a_card_s_timing_is_{name}",
+              lines)
+
+
+def rates():
+    """What a host is told to use is the rate that is flashed, within a hundredth."""
+    for top in sorted(Path("boards").glob("*/ferry_*.v")):
+        bit = re.search(r"parameter BIT_SIXTEENTHS = (\d+)", top.read_text(encoding="utf-8"))
+        if bit:
+            said = (top.parent / "Makefile").read_text(encoding="utf-8")
+            clock, baud = (int(re.search(rf"^{name} := (\d+)$", said, re.M)[1]) for name in ("MHZ", "BAUD"))
+            flashed = clock * 1e6 * 16 / int(bit[1])
+            check(abs(flashed / baud - 1) < 0.01, f"the_rate_of_{top.parent.name}", f"{flashed:.0f} baud, not {baud}")
+
+
+def size(folder):
+    """Of the card's netlist: a block RAM of 18 Kbit is half of one, and LUT RAM is LUTs."""
+    cells = {"LUT6": 100, "LUT2": 20, "INV": 3, "RAM32M": 2, "RAM64X1D": 5, "SRL16E": 1, "RAMB36E1": 7, "RAMB18E1": 3, "DSP48E1": 2,
+             "FDRE": 40, "FDSE": 2, "CARRY4": 9}
+    path = Path(folder, "stat.json")
+    path.write_text(json.dumps({"design": {"num_cells_by_type": cells}}))
+    done = subprocess.run([sys.executable, "boards/acorn/size.py", path], capture_output=True, text=True, check=False)
+    check(done.stdout == "142 of 134600 LUT, 8.5 of 365 block RAMs, 2 of 740 DSP, 42 of 269200 flip-flops\n",
+          "the_size_of_a_card_s_netlist", done)
+
+
 def ids():
     """What Vivado is told of the card is what the contract says of it: as a driver finds it, and as the netlist says."""
     contract = {name: int(value) for name, value in
@@ -105,6 +152,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ferry-boards-") as folder:
         no_board(folder)
         flash(folder)
+        timing(folder)
+        size(folder)
+    rates()
     ids()
     code, lines = make("FPGA=12g", "bitstream")
     check(code != 0 and "FPGA is 25f or 85f, not '12g'" in lines[0], "no_such_chip", lines)
