@@ -71,7 +71,8 @@ module ferry_frame_send #(
     localparam [31:0] MAGIC = `FERRY_TUNNEL_HELLO_MAGIC_RESET;
     localparam [31:0] VERSION = `FERRY_CONTRACT_VERSION;
     localparam       BYTE_INT = BYTE_CLOCKS;
-    localparam [15:0] CLOCKS = BYTE_CLOCKS > 65535 ? 16'd0 : BYTE_INT[15:0];
+    // 0 would say that it does not matter how many.
+    localparam [15:0] CLOCKS = BYTE_CLOCKS > 65535 ? 16'd65535 : BYTE_INT[15:0];
     localparam [6:0] HELLO_WORDS = 7'd9;
     localparam [6:0] WINDOW = 7'd63;
     wire [127:0] name;

@@ -7,7 +7,8 @@ $(BUILD)/tests/install: tests/install/test_install.py tests/install/manual.py te
 	@install -m 755 $< $@
 TEST_PROGRAMS += $(BUILD)/tests/install
 
-$(BUILD)/tests/install_udev: tests/install/test_udev.py tests/setup/cases.py $(INSTALLED) $(wildcard host-driver/package/*)
+$(BUILD)/tests/install_udev: tests/install/test_udev.py tests/setup/cases.py host-driver/link/usb_find.c $(INSTALLED) \
+    $(wildcard host-driver/package/*)
 	@mkdir -p $(@D)
 	@install -m 755 $< $@
 TEST_PROGRAMS += $(BUILD)/tests/install_udev

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What install.sh says of the udev rule: whether udev looks where it was put, and what is to be done. It stands in a root of its own,
-since the folders that udev looks in are the system's."""
+"""What install.sh says of the udev rule: whether udev looks where it was put, and what is to be done; and the rule itself. It stands
+in a root of its own, since the folders that udev looks in are the system's."""
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -44,8 +45,25 @@ def where_udev_looks_it_is_told_to_look_again(folder):
         assert done.stdout == "install: for boards on USB that are plugged in now: udevadm control --reload, and plug them in anew\n", done
 
 
+def the_rule_is_of_our_devices_and_of_who_may_use_them(_):
+    """As udev(7) has it: what must be so, and what is done then; two users' ways, and nobody else's device."""
+    text = Path("build/generated", RULE).read_text(encoding="utf-8").replace("\\\n", "")
+    rules = [line for line in text.splitlines() if line and not line.startswith("#")]
+    assert len(rules) == 1, rules
+    parts = [re.fullmatch(r'([\w{}]+)(==|=|\+=)"(.*)"', part.strip()).groups() for part in rules[0].split(",")]
+    ids = re.search(r'FERRY_USB_ID "(\w{4}):(\w{4})"', Path("build/generated/ferry_usb.h").read_text(encoding="utf-8")).groups()
+    maker = re.search(r'define MAKER +"(\w+)"', Path("host-driver/link/usb_find.c").read_text(encoding="utf-8"))[1]
+    assert sorted(parts) == sorted([
+        ("SUBSYSTEM", "==", "usb"), ("ENV{DEVTYPE}", "==", "usb_device"), ("ATTR{idVendor}", "==", ids[0]),
+        ("ATTR{idProduct}", "==", ids[1]), ("ATTR{manufacturer}", "==", maker), ("MODE", "=", "0660"), ("GROUP", "=", "plugdev"),
+        ("TAG", "+=", "uaccess")]), parts
+    # systemd gives what is tagged to whoever sits there in a rule of that number.
+    assert int(RULE[:2]) < 73
+
+
 CASES = [where_udev_does_not_look_it_is_said_what_to_copy, a_tree_for_a_package_is_nobodys_yet,
-         where_udev_looks_it_is_told_to_look_again]
+         where_udev_looks_it_is_told_to_look_again,
+         the_rule_is_of_our_devices_and_of_who_may_use_them]
 
 if __name__ == "__main__":
     sys.exit(run_cases(CASES))

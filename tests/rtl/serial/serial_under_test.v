@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The serial port without a device: line on one side, packets on the other. Beside it a second line with bits of a length that is
-// no whole number of clocks, whose bytes come back.
+// no whole number of clocks, whose bytes come back; and what sends frames where a byte takes more clocks than it can say.
 `default_nettype none
 
 module serial_under_test (
@@ -25,7 +25,11 @@ module serial_under_test (
     output wire        from_tready,
 
     input  wire        echo_rxd,
-    output wire        echo_txd
+    output wire        echo_txd,
+
+    input  wire        slow_hello,
+    output wire        slow_valid,
+    output wire [7:0]  slow_data
 );
     // A quarter of the clock, and times that pass in a test.
     localparam BIT = 64;
@@ -67,7 +71,18 @@ module serial_under_test (
         .clk(clk), .rst(rst), .byte_valid(kept_reg), .byte_data(kept_data), .byte_ready(echo_ready), .txd(echo_txd),
         .busy(echo_tx_busy)
     );
-    wire unused = &{1'b0, echo_rx_busy, echo_tx_busy};
+
+    wire [9:0] unused_slow;
+    ferry_frame_send #(.BYTE_CLOCKS(65536 + 40), .NAME("slow")) slow (
+        .clk(clk), .rst(rst), .open(1'b0), .hello_due(slow_hello), .refused(1'b0), .hello_begins(unused_slow[0]),
+        .hello_goes(unused_slow[1]), .session(8'd0), .session_turn(unused_slow[2]), .hello_taken(1'b0), .ack_valid(1'b0), .ack(7'd0),
+        .ack_credit(8'd0), .ack_again(1'b0), .ack_fits(unused_slow[3]), .expected(7'd0), .credit(8'd0), .tell(1'b0), .again(1'b0),
+        .number_free(unused_slow[4]), .push_valid(1'b0), .push_data(8'd0), .push_ready(unused_slow[5]), .commit(1'b0), .mark(8'd0),
+        .discard(1'b0), .out_valid(slow_valid), .out_data(slow_data), .out_last(unused_slow[6]), .out_zero(unused_slow[7]),
+        .out_ready(1'b1), .busy(unused_slow[8])
+    );
+    assign unused_slow[9] = 1'b0;
+    wire unused = &{1'b0, echo_rx_busy, echo_tx_busy, unused_slow};
 endmodule
 
 `default_nettype wire

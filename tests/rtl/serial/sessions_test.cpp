@@ -126,3 +126,25 @@ void talk_is_no_progress()
     bench.cut_to_host = false;
     bench.carry(0, 0, 0);
 }
+
+/// Cycles that a byte takes have 16 bits, and 0 of them says that it does not matter how many: more are told as the
+/// most.
+void a_byte_that_takes_more_clocks_than_can_be_said()
+{
+    Bench bench(seed);
+    std::vector<uint8_t> said;
+    bench.top.slow_hello = 1;
+    while (said.size() < 4 + sizeof(ferry_tunnel_hello)) {
+        bench.clock();
+        if (bench.top.slow_valid) {
+            said.push_back(bench.top.slow_data);
+        }
+        require(bench, bench.now < 1000, "no hello");
+    }
+    ferry_tunnel_hello hello;
+    memcpy(&hello, &said[4], sizeof hello);
+    require(bench, hello.magic == FERRY_TUNNEL_HELLO_MAGIC_RESET && memcmp(hello.name, "slow", 5) == 0,
+            "another hello");
+    require(bench, FERRY_GET(FERRY_TUNNEL_HELLO_WHAT_BYTE_CYCLES, hello.what) == 65535,
+            "a byte's clocks are not the most");
+}

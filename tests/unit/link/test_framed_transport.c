@@ -283,11 +283,33 @@ static void a_simulator_is_told_how_far_to_run(void **state)
     end_line();
 }
 
+// Who sends faster than the line takes it is told to wait, by a bound of four megabytes; and what has gone makes room.
+static void no_more_waits_than_a_bound(void **state)
+{
+    (void)state;
+    enum { WORDS = 68, BOUND = 1 << 20 };
+    static const uint32_t words[WORDS] = {0x60000040u};
+    struct device device = good();
+    uint32_t sent = 0;
+    int error;
+
+    assert_int_equal(open_line(&device), FERRY_OK);
+    while ((error = line.send(line.context, words, WORDS)) == FERRY_OK && sent < 2 * BOUND)
+        sent += WORDS;
+    assert_int_equal(error, FERRY_ERROR_BUSY);
+    assert_in_range(sent, BOUND, BOUND + WORDS);
+    while (line.send(line.context, words, WORDS) == FERRY_ERROR_BUSY)
+        (void)line.run(line.context, 100);
+    shutdown(pair[1], SHUT_RDWR); // The rest need not go.
+    end_line();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_bad_line_is_counted_by_what_is_bad),
                                        cmocka_unit_test(the_line_and_its_device_say_what_they_are),
                                        cmocka_unit_test(who_refuses_is_named_with_his_reason),
-                                       cmocka_unit_test(a_simulator_is_told_how_far_to_run)};
+                                       cmocka_unit_test(a_simulator_is_told_how_far_to_run),
+                                       cmocka_unit_test(no_more_waits_than_a_bound)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,3 +28,12 @@ $(BUILD)/tests/harness: tests/unit/sim/test_harness.cpp sim/link_model.cpp sim/d
 	$(CXX) $(SIM_TEST_FLAGS) $(filter %.cpp,$^) -o $@
 
 TEST_PROGRAMS += $(BUILD)/tests/harness
+
+# The simulated slot; its device is the test's.
+$(BUILD)/tests/slot: tests/unit/sim/test_slot.c $(wildcard sim/server/*.h) \
+    $(call sanitized,$(addprefix sim/server/,slot.c guest_memory.c) \
+    $(addprefix host-driver/link/,root_complex_serve.c root_complex_send.c root_complex_read.c tlp.c)) $(HOST_HEADERS) $(CONTRACT)
+	@mkdir -p $(@D)
+	$(SANITIZED_TEST) $(filter %.c %.o,$^) -o $@ -lcmocka
+
+TEST_PROGRAMS += $(BUILD)/tests/slot

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulated slot with a device that this test plays: what a guest's settings do to the packets that go into it.
+#define _GNU_SOURCE // memfd_create(), F_ADD_SEALS
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// cmocka asks for the standard headers before it.
+#include <cmocka.h>
+
+#include "ferry_contract.h"
+#include "server/slot.h"
+
+#define MEMORY_BYTES 0x4000u
+
+// ---- A device that has configuration space, and asks for memory when it is told to --------------------------------
+
+struct ferry_sim {
+    uint32_t config[64];
+    uint64_t cycles;
+    size_t queued, most_queued; // Words that it has not taken; it takes one a cycle.
+    struct {
+        uint32_t words[FERRY_TLP_MAX_WORDS];
+        size_t count;
+    } to_host[8];
+    size_t told, taken;        // Packets of those.
+    uint32_t came[16], pieces; // Bytes of the completions that came.
+};
+
+static struct ferry_sim *device; // The one in the slot.
+
+static void tell(struct ferry_sim *sim, const struct ferry_tlp *tlp)
+{
+    const size_t place = sim->told++ % 8;
+    sim->to_host[place].count = ferry_tlp_encode(tlp, sim->to_host[place].words);
+}
+
+struct ferry_sim *ferry_sim_open(const struct ferry_sim_config *config)
+{
+    (void)config;
+    device = calloc(1, sizeof(*device));
+    assert_non_null(device);
+    return device;
+}
+
+void ferry_sim_close(struct ferry_sim *sim)
+{
+    free(sim);
+}
+
+bool ferry_sim_send(struct ferry_sim *sim, const uint32_t *words, size_t count)
+{
+    struct ferry_tlp tlp;
+    assert_true(ferry_tlp_decode(words, count, &tlp));
+    sim->queued += count;
+    sim->most_queued = sim->queued > sim->most_queued ? sim->queued : sim->most_queued;
+    struct ferry_tlp answer = {
+        .kind = FERRY_TLP_COMPLETION, .requester = tlp.requester, .tag = tlp.tag, .byte_count = 4};
+    if (tlp.kind == FERRY_TLP_CONFIG_READ) {
+        answer.kind = FERRY_TLP_COMPLETION_DATA;
+        answer.length = 1;
+        answer.payload = &sim->config[tlp.address / 4];
+        tell(sim, &answer);
+    } else if (tlp.kind == FERRY_TLP_CONFIG_WRITE) {
+        sim->config[tlp.address / 4] = tlp.payload[0];
+        tell(sim, &answer);
+    } else if (tlp.kind == FERRY_TLP_COMPLETION_DATA) {
+        assert_in_range(sim->pieces, 0, 15);
+        sim->came[sim->pieces++] = 4 * tlp.length;
+    }
+    return true;
+}
+
+size_t ferry_sim_queued(const struct ferry_sim *sim)
+{
+    return sim->queued;
+}
+
+const uint32_t *ferry_sim_receive(struct ferry_sim *sim, size_t *count)
+{
+    if (sim->taken == sim->told) {
+        return NULL;
+    }
+    *count = sim->to_host[sim->taken % 8].count;
+    return sim->to_host[sim->taken++ % 8].words;
+}
+
+uint64_t ferry_sim_run(struct ferry_sim *sim, uint64_t cycles)
+{
+    sim->cycles += cycles;
+    sim->queued -= sim->queued < cycles ? sim->queued : (size_t)cycles;
+    return cycles;
+}
+
+uint64_t ferry_sim_cycles(const struct ferry_sim *sim)
+{
+    return sim->cycles;
+}
+
+bool ferry_sim_busy(const struct ferry_sim *sim)
+{
+    return sim->told != sim->taken;
+}
+
+const char *ferry_sim_violation(const struct ferry_sim *sim)
+{
+    (void)sim;
+    return NULL;
+}
+
+// ---- Cases ----------------------------------------------------------------------------------------------------------
+
+static struct slot slot;
+
+static int setup(void **state)
+{
+    (void)state;
+    static const struct ferry_sim_config config = {.size = sizeof(config)};
+    const int fd = memfd_create("guest", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    assert_int_equal(ftruncate(fd, MEMORY_BYTES), 0);
+    assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    const struct guest_range range = {.bytes = MEMORY_BYTES, .fd = fd};
+    assert_true(slot_open(&slot, &config));
+    assert_null(guest_memory_set(&slot.memory, &range, 1));
+    return close(fd);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    slot_close(&slot);
+    return 0;
+}
+
+/// The device reads so many bytes; false = nobody answers.
+static bool read_memory(uint32_t bytes)
+{
+    const struct ferry_tlp read = {.kind = FERRY_TLP_MEMORY_READ,
+                                   .requester = FERRY_RC_DEVICE,
+                                   .tag = 7,
+                                   .length = bytes / 4,
+                                   .first_enable = 15,
+                                   .last_enable = 15,
+                                   .address = 0x1000};
+    device->pieces = 0;
+    tell(device, &read);
+    slot_run(&slot, 1000);
+    uint32_t came = 0;
+    for (uint32_t n = 0; n < device->pieces; n++) {
+        came += device->came[n];
+    }
+    assert_true(came == 0 || came == bytes);
+    return came != 0;
+}
+
+/// Power-on values stand for 128 bytes a packet and 512 a read; the device's packets end at 256.
+static void packets_are_as_long_as_the_guest_lets_them_be(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t setting, payload;
+    } cases[] = {{0, 128}, {1, 256}, {0, 128}, {2, 256}, {5, 256}};
+    assert_true(read_memory(512));
+    assert_int_equal(device->came[0], 128);
+    for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {
+        slot_config_write(&slot, FERRY_CONFIG_SPACE_DEVICE_CONTROL, 4,
+                          FERRY_PUT(FERRY_CONFIG_SPACE_DEVICE_CONTROL_MAX_PAYLOAD, cases[n].setting) |
+                              FERRY_PUT(FERRY_CONFIG_SPACE_DEVICE_CONTROL_MAX_READ, 2u));
+        assert_true(read_memory(512));
+        for (uint32_t piece = 0; piece < device->pieces; piece++) {
+            assert_int_equal(device->came[piece], cases[n].payload);
+        }
+    }
+}
+
+static void reads_are_as_long_as_the_guest_lets_them_be(void **state)
+{
+    (void)state;
+    for (uint32_t setting = 0; setting < 4; setting++) {
+        slot_config_write(&slot, FERRY_CONFIG_SPACE_DEVICE_CONTROL, 4,
+                          FERRY_PUT(FERRY_CONFIG_SPACE_DEVICE_CONTROL_MAX_READ, setting));
+        const uint32_t most = 128u << (setting < 2 ? setting : 2);
+        for (uint32_t bytes = 128; bytes <= 1024; bytes *= 2) {
+            assert_int_equal(read_memory(bytes), bytes <= most);
+        }
+    }
+}
+
+/// A guest's writes are not waited for, but they do not pile up either.
+static void writes_wait_for_a_device_that_takes_few(void **state)
+{
+    (void)state;
+    for (uint32_t n = 0; n < 4000; n++) {
+        slot_write(&slot, 0x80000000u + 8 * n, 8, n);
+    }
+    assert_in_range(device->most_queued, 1000, 2048 + 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        CASE(packets_are_as_long_as_the_guest_lets_them_be),
+        CASE(reads_are_as_long_as_the_guest_lets_them_be),
+        CASE(writes_wait_for_a_device_that_takes_few),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
