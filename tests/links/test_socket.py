@@ -205,6 +205,40 @@ def begins_anew(path):
         check(not came, "who_begins_anew_gets_no_answer_of_before", came)
 
 
+def verdict(link, session):
+    link.sendall(frames.hello(session))
+    return frames.answer(link, session)
+
+
+def whose_device(path):
+    at = f"socket:unix:{path}"
+    with simulator(f"unix:{path}") as process:
+        # Who said nothing has no device, though he was here first.
+        silent = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); print(flush=True); sys.stdin.read()"
+        with subprocess.Popen([sys.executable, "-c", silent, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
+            first.stdout.readline()
+            with connect(path) as link:
+                check(verdict(link, 1)[2] == frames.ACCEPTED, "who_says_nothing_has_no_device")
+                expect("the_user_is_who_has_it", 4, ["IN_USE", f"in use by process {os.getpid()}"], "info", "--backend", at)
+            first.stdin.close()
+        # A host that died, with more said than the simulator reads at a time; another is there before all that is read.
+        with connect(path) as link:
+            dead = connect(path)
+            verdict(dead, 2)
+            process.send_signal(signal.SIGSTOP)
+            dead.sendall(b"A" * 100000)
+            dead.close()
+            link.sendall(frames.hello(3))
+            process.send_signal(signal.SIGCONT)
+            check(frames.answer(link, 3)[2] == frames.ACCEPTED, "a_host_that_died_is_gone_before_all_it_said_is_read")
+
+
+def several_devices(path):
+    with simulator(f"unix:{path}", "--devices", "2"), contextlib.ExitStack() as links:
+        said = [verdict(links.enter_context(connect(path)), n)[2] for n in (1, 2, 3)]
+        check(said == [frames.ACCEPTED, frames.ACCEPTED, frames.IN_USE], "two_devices_are_two_hosts", said)
+
+
 def impostors(path):
     """What listens is no device of this driver's."""
     at = f"socket:unix:{path}"
@@ -337,6 +371,8 @@ def main():
     sessions(folder / "sessions")
     greedy(folder / "greedy")
     begins_anew(folder / "anew")
+    whose_device(folder / "whose")
+    several_devices(folder / "several")
     impostors(folder / "impostor")
     deaths(folder / "deaths")
     internet()
