@@ -189,14 +189,15 @@ static void usb_close(void *context)
         struct timeval time = {0, 10000};
         ferry_usb_library()->handle_events_timeout_completed(channel->usb, &time, NULL);
     }
+    // A transfer that the system never gave back may still be written to. The others go first, as each holds its
+    // device.
     const bool all_ended = channel->under_way == 0;
-    ferry_usb_library()->release_interface(channel->handle, 0);
-    ferry_usb_library()->close(channel->handle);
-    ferry_usb_library()->exit(channel->usb);
-    // A transfer that the system never gave back may still be written to.
     for (unsigned n = 0; n < IN_TRANSFERS + OUT_TRANSFERS && all_ended; n++) {
         ferry_usb_library()->free_transfer(n < IN_TRANSFERS ? channel->in[n].usb : channel->out[n - IN_TRANSFERS].usb);
     }
+    ferry_usb_library()->release_interface(channel->handle, 0);
+    ferry_usb_library()->close(channel->handle);
+    ferry_usb_library()->exit(channel->usb);
     if (all_ended) {
         free(channel);
     }

@@ -261,6 +261,41 @@ static void a_signal_is_no_end(void **state)
     close_it();
 }
 
+// Nobody has failed whose transfer was taken away; and who waits for ever waits until something comes.
+static void what_is_no_failure(void **state)
+{
+    uint8_t bytes[8];
+
+    (void)state;
+    channel_opens();
+    for (unsigned n = 0; n < 40; n++) {
+        over(0, LIBUSB_TRANSFER_CANCELLED, NULL, 0);
+        assert_int_equal(given.operations->read(given.context, bytes, sizeof bytes), 0);
+    }
+    usb.comes_at = 3;
+    assert_int_equal(given.operations->wait(given.context, false, -1), FERRY_CHANNEL_READS);
+    assert_int_equal(usb.comes_at, 0);
+    close_it();
+}
+
+// The system may still write there: that memory is given up, and all else is not.
+static void what_the_system_keeps_is_not_freed(void **state)
+{
+    static void *kept; // So that it is no leak of the test's.
+
+    (void)state;
+    channel_opens();
+    kept = given.context;
+    assert_non_null(kept);
+    usb.keeps = true;
+    given.operations->close(given.context);
+    assert_int_equal(usb.transfers, IN + OUT);
+    assert_int_equal(usb.contexts + usb.handles + usb.claimed, 0);
+    usb.keeps = false;
+    while (usb.under_way > 0)
+        over(0, LIBUSB_TRANSFER_COMPLETED, "too late", 8);
+}
+
 static void a_channel_that_cannot_begin_leaves_nothing(void **state)
 {
     const int errors[][2] = {{LIBUSB_ERROR_NO_DEVICE, FERRY_ERROR_DEVICE_LOST},
@@ -341,6 +376,8 @@ int main(void)
         cmocka_unit_test(what_goes_is_cut_into_transfers),
         cmocka_unit_test(a_device_that_is_pulled_is_gone),
         cmocka_unit_test(a_signal_is_no_end),
+        cmocka_unit_test(what_is_no_failure),
+        cmocka_unit_test(what_the_system_keeps_is_not_freed),
         cmocka_unit_test(a_channel_that_cannot_begin_leaves_nothing),
         cmocka_unit_test(the_list_has_what_the_system_tells),
     };
