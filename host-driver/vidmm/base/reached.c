@@ -39,24 +39,35 @@ struct stretch {
     uint64_t first, end;
 };
 
-// How many rows more lie in the stretch altogether, of which this one does.
-static uint64_t rows_within(const struct ferry_vidmm_reach *reach, uint64_t at, const struct stretch *known)
+// The same addresses by rows that go up and lie apart: then what was asked about once is never met again.
+static struct ferry_vidmm_reach upwards(const struct ferry_vidmm_reach *reach)
 {
-    uint64_t end = at + reach->bytes;
-    if (at < known->first || end > known->end)
-        return 0;
-    if (reach->pitch == 0)
-        return reach->rows;
-    return reach->pitch > 0 ? (known->end - end) / (uint64_t)reach->pitch
-                            : (at - known->first) / (uint64_t)-reach->pitch;
+    struct ferry_vidmm_reach up = *reach;
+    if (up.pitch < 0) {
+        up.address += (uint64_t)up.pitch * (up.rows - 1);
+        up.pitch = -up.pitch;
+    }
+    if ((uint64_t)up.pitch <= up.bytes) {
+        up.bytes += (uint64_t)up.pitch * (up.rows - 1);
+        up.rows = 1;
+    }
+    return up;
+}
+
+// How many rows more lie in the stretch altogether, of which this one does.
+static uint64_t rows_within(const struct ferry_vidmm_reach *up, uint64_t at, const struct stretch *known)
+{
+    uint64_t end = at + up->bytes;
+    return up->rows == 1 || at < known->first || end > known->end ? 0 : (known->end - end) / (uint64_t)up->pitch;
 }
 
 int ferry_vidmm_find_names(struct ferry_vidmm_names *names, const struct ferry_vidmm_reach *reach,
                            ferry_vidmm_find find, void *context)
 {
+    const struct ferry_vidmm_reach up = upwards(reach);
     struct stretch known = {0, 0};
-    for (uint64_t row = 0; row < reach->rows; row++) {
-        uint64_t first = reach->address + (uint64_t)reach->pitch * row, end = first + reach->bytes;
+    for (uint64_t row = 0; row < up.rows; row++) {
+        uint64_t first = up.address + (uint64_t)up.pitch * row, end = first + up.bytes;
         for (uint64_t at = first; at < end; at = known.end) {
             struct ferry_vidmm_mapping mapping;
             if (at >= known.first && at < known.end)
@@ -69,11 +80,11 @@ int ferry_vidmm_find_names(struct ferry_vidmm_names *names, const struct ferry_v
             known.end = mapping.bytes == 0 ? UINT64_MAX : mapping.address + (there ? mapping.bytes : 0);
             if (!there || mapping.allocation == 0)
                 continue;
-            error = ferry_vidmm_add_name(names, mapping.allocation, reach->write);
+            error = ferry_vidmm_add_name(names, mapping.allocation, up.write);
             if (error != FERRY_OK)
                 return error;
         }
-        row += rows_within(reach, first, &known);
+        row += rows_within(&up, first, &known);
     }
     return FERRY_OK;
 }

@@ -20,8 +20,8 @@ struct ferry_vidmm_names {
 typedef int (*ferry_vidmm_find)(void *context, uint64_t address, struct ferry_vidmm_mapping *mapping);
 
 /// And what is mapped where the rows are. Of a stretch of addresses that one mapping has, or none, it is asked once:
-/// rows may be many, and another thread may change it meanwhile. Errors: RANGE (more than there is room for), those of
-/// `find`.
+/// rows may be many, over each other too, and another thread may change it meanwhile. Errors: RANGE (more than there is
+/// room for), those of `find`.
 int ferry_vidmm_find_names(struct ferry_vidmm_names *names, const struct ferry_vidmm_reach *reach,
                            ferry_vidmm_find find, void *context);
 /// And this allocation. RANGE: there is no room for it.

@@ -58,7 +58,7 @@ static struct ferry_vidmm_names none(uint32_t most)
     return (struct ferry_vidmm_names){list, 0, most};
 }
 
-// Rows in all directions against a look at each byte's page; where they go on upwards a stretch is asked about once.
+// Rows in all directions, apart and over each other, against a look at each byte's page; a stretch is asked about once.
 static void rows_name_what_each_of_their_bytes_shows(void **state)
 {
     (void)state;
@@ -102,8 +102,7 @@ static void rows_name_what_each_of_their_bytes_shows(void **state)
             assert_false(list[count++].write);
         }
         assert_int_equal(names.count, count);
-        if (reach.pitch >= (int64_t)reach.bytes)
-            assert_true(asked <= stretches + 1);
+        assert_true(asked <= stretches + 1);
     }
 }
 
@@ -126,6 +125,24 @@ static void rows_that_are_many_are_not_gone_through(void **state)
         assert_int_equal(ferry_vidmm_find_names(&names, &reach, find, NULL), FERRY_OK);
         assert_int_equal(names.count, pitches[i] > 0 ? 4 : 1);
         assert_true(list[0].write && asked <= 6);
+    }
+}
+
+// Nor are those that are each as long as all that is mapped: together they reach one stretch of addresses.
+static void rows_over_each_other_are_looked_at_as_one(void **state)
+{
+    (void)state;
+    struct ferry_vidmm_names names = none(MOST);
+    for (unsigned page = 0; page < PAGES; page++)
+        shown[page] = 1 + page;
+    for (int64_t pitch = -1; pitch <= 1; pitch++) {
+        const struct ferry_vidmm_reach reach = {
+            .address = UINT64_C(16) * PAGE, .bytes = (PAGES - 32) * PAGE, .pitch = pitch, .rows = 16 * PAGE + 1};
+        names.count = 0;
+        asked = 0;
+        assert_int_equal(ferry_vidmm_find_names(&names, &reach, find, NULL), FERRY_OK);
+        assert_int_equal(names.count, PAGES - (pitch ? 16 : 32));
+        assert_int_equal(asked, names.count);
     }
 }
 
@@ -202,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_name_what_each_of_their_bytes_shows),
         cmocka_unit_test(rows_that_are_many_are_not_gone_through),
+        cmocka_unit_test(rows_over_each_other_are_looked_at_as_one),
         cmocka_unit_test(no_more_is_named_than_there_is_room_for),
         cmocka_unit_test(what_is_found_is_named_without_a_look_at_all_for_each),
     };
