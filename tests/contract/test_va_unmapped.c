@@ -3,6 +3,8 @@
 // become zeros: also where that waits for a job of another queue. In driver model 2 of both miniports.
 #include "zeros.h"
 
+#define BESIDE 12u // pages that are left beside what begin_unmapped() makes
+
 // Jobs behind the second update wait for what the first one takes away behind a job.
 static void what_is_unmapped_behind_a_job_is_zeros_for_who_unmaps_it_again(void **state)
 {
@@ -156,6 +158,26 @@ static void older_zeros_that_wait_are_found_by_later_jobs(void **state)
     world_close(u.world);
 }
 
+// What is unmapped is out already, but entries lead to its place until the job before lets go.
+static void what_is_out_and_yet_to_go_is_zeros_for_who_unmaps_it(void **state)
+{
+    (void)state;
+    for (unsigned again = 0; again < 2; again++) {
+        struct unmapped u = begin_unmapped();
+        D3DKMT_HANDLE beside = world_create(u.world, PAGES(BESIDE), 0),
+                      in_its_place = world_create(u.world, PAGES(4), 0);
+        world_require(u.world, beside);
+        hold_quick(&u);
+        assert_int_equal(world_evict(u.world, u.one), FERRY_OK);
+        assert_int_equal(world_resident(u.world, &in_its_place, 1), FERRY_PENDING);
+        if (again)
+            unmap(&u, u.slow, u.x, 4);
+        unmap(&u, u.third, u.x, 4);
+        reads_zeros_afterwards(&u, u.third, u.x + PAGES(1));
+        world_close(u.world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +186,7 @@ int main(void)
         cmocka_unit_test(what_an_older_update_takes_away_is_zeros_for_who_unmaps_it_again),
         cmocka_unit_test(what_a_newer_update_takes_away_is_zeros_for_who_unmaps_it_again),
         cmocka_unit_test(older_zeros_that_wait_are_found_by_later_jobs),
+        cmocka_unit_test(what_is_out_and_yet_to_go_is_zeros_for_who_unmaps_it),
     };
     return WORLD_RUN(tests);
 }

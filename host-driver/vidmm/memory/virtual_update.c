@@ -191,8 +191,11 @@ size_t ferry_vm_virtual_update(struct ferry_vm_memory *memory, struct ferry_vm_u
         if (!range->owner)
             continue;
         const struct ferry_vm_allocation *owner = range->owner;
+        // What is out already may be mapped yet, until the jobs that name it are over.
         if (owner->block)
             take_off(memory, update, range);
+        else if (!ferry_vm_operation_over(memory->sched, owner->shown))
+            told[count++] = owner->shown;
         ferry_vm_virtual_unlink(range->owner, range);
         tell(memory, &seen, told, &count);
     }
