@@ -118,6 +118,28 @@ static void what_is_mapped_later_and_may_not_be_there_is_refused(void **state)
     ferry_adapter_close(m.adapter);
 }
 
+// Two devices of one program have the same addresses, and each its own allocations.
+static void what_another_device_maps_there_later_is_refused(void **state)
+{
+    (void)state;
+    struct machine m = begin(8 * MIB);
+    struct ferry_device *beside;
+    struct ferry_allocation *one;
+    uint64_t x = UINT64_C(5) << 32, fence;
+    struct ferry_va range = {.size = sizeof range, .address = x, .bytes = BYTES};
+
+    ok(ferry_device_create(m.adapter, &beside));
+    one = make(beside, BYTES, FERRY_FLAG_CPU_VISIBLE);
+    write_content(one, BYTES, 1);
+    must_be_resident(beside, &one, 1);
+    ok(ferry_queue_fill_va(m.queue, x, BYTES, 7, 4));
+    ok(ferry_va_map(beside, one, 0, false, &range));
+    assert_int_equal(ferry_queue_submit(m.queue, &fence), FERRY_ERROR_FOREIGN);
+    evict(beside, &one, 1);
+    expect_content(one, BYTES, 1);
+    ferry_adapter_close(m.adapter);
+}
+
 // As many as a buffer names, and one more.
 static void more_than_a_job_names_is_refused_when_it_is_submitted(void **state)
 {
@@ -173,6 +195,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_a_job_writes_where_something_is_mapped_later_is_not_lost),
         cmocka_unit_test(what_a_job_reads_where_something_is_mapped_later_is_brought_in),
         cmocka_unit_test(what_is_mapped_later_and_may_not_be_there_is_refused),
+        cmocka_unit_test(what_another_device_maps_there_later_is_refused),
         cmocka_unit_test(more_than_a_job_names_is_refused_when_it_is_submitted),
     };
     const struct CMUnitTest without[] = {cmocka_unit_test(without_page_tables_nothing_is_named_by_address)};
