@@ -55,8 +55,7 @@ size_t server_pty_read(struct server_pty *pty, uint8_t *bytes, size_t room)
     return got > 0 ? (size_t)got : 0;
 }
 
-/// The other end has it open.
-static bool has_host(const struct server_pty *pty)
+bool server_pty_has_host(const struct server_pty *pty)
 {
     struct pollfd ready = {.fd = pty->fd};
     return poll(&ready, 1, 0) == 0 || (ready.revents & POLLHUP) == 0;
@@ -64,7 +63,7 @@ static bool has_host(const struct server_pty *pty)
 
 size_t server_pty_write(struct server_pty *pty, const uint8_t *bytes, size_t count)
 {
-    if (!has_host(pty)) {
+    if (!server_pty_has_host(pty)) {
         return count;
     }
     const ssize_t put = write(pty->fd, bytes, count);
@@ -80,6 +79,6 @@ void server_pty_wait(struct server_pty *pty, bool writes, int milliseconds, cons
     // An end that nobody has open is always ready, to say so: then only the one who opens it counts.
     while (read(pty->watch, news, sizeof(news)) > 0) {
     }
-    ready[1].fd = has_host(pty) ? pty->fd : -1;
+    ready[1].fd = server_pty_has_host(pty) ? pty->fd : -1;
     (void)ppoll(ready, 2, milliseconds < 0 ? NULL : &time, mask);
 }

@@ -17,6 +17,8 @@ struct server_pty {
 /// Make one, raw: nothing is echoed, no byte means anything. false = the system gives none (said on stderr).
 bool server_pty_open(struct server_pty *pty);
 void server_pty_close(struct server_pty *pty);
+/// The other end has it open.
+bool server_pty_has_host(const struct server_pty *pty);
 /// Bytes that came; 0 = none, also while nobody has the port open.
 size_t server_pty_read(struct server_pty *pty, uint8_t *bytes, size_t room);
 /// Send; returns how many were taken. While nobody has the port open all are, and go nowhere, as on a wire.

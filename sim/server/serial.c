@@ -8,6 +8,9 @@
 #include "server/pty.h"
 
 #define SLICE 4000u // Cycles between two looks at the port: a hundred bytes.
+// What has begun when the host leaves is over by then, but for what it was to acknowledge, which the device sends again
+// until somebody comes.
+#define ALONE_CYCLES 2000000u
 
 struct serial {
     struct server_pty pty;
@@ -38,10 +41,13 @@ static void move(struct serial *serial)
 static void serve(struct serial *serial, const volatile sig_atomic_t *stop)
 {
     sigset_t none;
+    uint32_t alone = 0;
     sigemptyset(&none);
     while (!*stop && ferry_serial_sim_violation(serial->sim) == NULL) {
         const bool writes = serial->out_taken != serial->out_count;
-        const bool busy = ferry_serial_sim_busy(serial->sim) || serial->in_taken != serial->in_count;
+        alone = server_pty_has_host(&serial->pty) ? 0 : alone + SLICE;
+        const bool busy =
+            alone < ALONE_CYCLES && (ferry_serial_sim_busy(serial->sim) || serial->in_taken != serial->in_count);
         server_pty_wait(&serial->pty, writes, busy ? 0 : -1, &none);
         move(serial);
         ferry_serial_sim_run(serial->sim, SLICE);

@@ -8,6 +8,7 @@ import os
 import pty
 import random
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -243,9 +244,25 @@ def in_verilog():
     idle(verilog, "_in_verilog", "ferry_serial")
 
 
+def leave_without_a_word(path):
+    """A host that asks, and dies before it acknowledges the answer."""
+    port = os.open(path, os.O_RDWR | os.O_NOCTTY)
+    tty.setraw(port)
+    os.write(port, frames.hello(77))
+    said = b""
+    while not any(True for _ in frames.hellos(said)):
+        said += os.read(port, 4096)
+    os.write(port, frames.counted(0, struct.pack("<III", 0x04000001, 15, 1 << 24)))  # Configuration read of register 0.
+    while not any(head & frames.COUNTED for head, _ in frames.frames(said)):
+        said += os.read(port, 4096)
+    os.close(port)
+
+
 def idle(which=device, where="", name="C end, full"):
     with which() as (process, path):
-        for what in (f"nobody_there{where}", f"somebody_was{where}"):
+        for what in (f"nobody_there{where}", f"somebody_was{where}", f"somebody_died{where}"):
+            if what.startswith("somebody_died"):
+                leave_without_a_word(path)
             last, now = -1, used(process)
             for _ in range(600):
                 if now == last:
