@@ -93,6 +93,15 @@ def play_there(tool, content, data, run):
 # ---- Where the runs are made: (run, figures or an exception) as they come ------------------------------------------------
 
 
+def next_of(done):
+    """What comes next. A signal that comes just before a wait begins does not end it, so none is long."""
+    while True:
+        try:
+            return done.get(timeout=1)
+        except queue.Empty:
+            pass
+
+
 def on_this_machine(options, traces, runs, _tell):
     done, stopping = queue.SimpleQueue(), []
 
@@ -111,7 +120,7 @@ def on_this_machine(options, traces, runs, _tell):
         for run in runs:
             pool.submit(make, run)
         for _ in runs:
-            yield done.get()
+            yield next_of(done)
     finally:
         stopping.append(True)
         pool.shutdown(wait=True, cancel_futures=True)  # What is under way ends, in seconds.
