@@ -105,7 +105,8 @@ module ferry_address_generator #(
     input  wire        result_snoop,
     input  wire [51:12] result_page,
 
-    // Page-table unit.
+    // Page-table unit. More: the job has further pages to ask it for.
+    output wire        tables_more,
     output wire        tables_valid,
     output wire [`FERRY_LOOKUP_BITS-1:0] tables_lookup,
     input  wire        tables_answer_valid,
@@ -189,17 +190,17 @@ module ferry_address_generator #(
     wire        answer_host;
     wire [51:12] list_page;
     wire        list_hit;
+    wire        more;
     wire [32:12] tables_page;
 `ifdef FORMAL
     wire [32:12] formal_ask;
-    wire        formal_more;
 `endif
 
     // After a trim the present page is known: no other is needed.
     ferry_page_translate #(.HAS_APERTURE(HAS_APERTURE), .HAS_LISTS(HAS_LISTS), .HAS_TABLES(HAS_TABLES)) translate (
         .clk(clk), .rst(rst), .load(load), .load_page(load_page), .end_page(end_page), .stop(trim),
         .wanted(in_segment && translated && room && !outside), .from_list(from_list), .from_tables(of_space), .list_base(list_base_reg),
-        .pending(pending), .busy(translating), .answer(answer), .answer_page(answer_page), .answer_hit(answer_hit),
+        .pending(pending), .busy(translating), .more(more), .answer(answer), .answer_page(answer_page), .answer_hit(answer_hit),
         .answer_snoop(answer_snoop), .answer_host(answer_host), .list_page(list_page), .list_hit(list_hit),
         .list_valid(list_valid), .list_ready(list_ready), .list_address(list_address),
         .list_data_valid(list_data_valid), .list_data(list_data), .lookup_valid(lookup_valid), .lookup_ready(lookup_ready),
@@ -207,7 +208,7 @@ module ferry_address_generator #(
         .result_page(result_page), .tables_valid(tables_valid), .tables_page(tables_page),
         .tables_answer_valid(tables_answer_valid), .tables_answer(tables_answer)
 `ifdef FORMAL
-        , .formal_ask(formal_ask), .formal_more(formal_more)
+        , .formal_ask(formal_ask)
 `endif
     );
 
@@ -216,6 +217,7 @@ module ferry_address_generator #(
     assign tables_lookup[`FERRY_LOOKUP_PAGE_RANGE] = HAS_TABLES ? {tables_high, tables_page[31:12]} : 36'd0;
     assign tables_lookup[`FERRY_LOOKUP_WRITE_RANGE] = WRITES;
     assign tables_lookup[`FERRY_LOOKUP_PROTECTED_RANGE] = HAS_TABLES && may_protected_reg;
+    assign tables_more = active && of_space && (more || !final_segment);
 
     // ---- Join ----
     wire        page_valid;
@@ -389,17 +391,17 @@ module ferry_address_generator #(
         // What is asked for and known lies ahead of the present page without a gap, and inside the job.
         if (in_segment && translated) begin
             assert (formal_ask == formal_ahead[20:0]);
-            assert (formal_more ? formal_ahead < formal_behind : formal_missed ? formal_ahead <= formal_behind || formal_trimmed
+            assert (more ? formal_ahead < formal_behind : formal_missed ? formal_ahead <= formal_behind || formal_trimmed
                 : formal_trimmed ? formal_ahead >= formal_behind : formal_ahead == formal_behind);
-            assert (!formal_missed || (!formal_more && !pending));
-            assert (!formal_trimmed || (last && !formal_more && page_valid));
+            assert (!formal_missed || (!more && !pending));
+            assert (!formal_trimmed || (last && !more && page_valid));
             assert (!(pending && &formal_joined));
             assert (from_list || formal_joined == 0);
             assert (page_valid || (formal_joined == 0 && !formal_next));
         end
         if (in_segment && virtual_reg && HAS_TABLES) begin
             // The page that is asked for is the one behind those known; a page that was refused is the last of those.
-            assert (!pending || formal_more || formal_trimmed);
+            assert (!pending || more || formal_trimmed);
             assert (!pending || (asked_now == next_asked[35:0] && !formal_ahead[21]));
             assert (!(page_valid && !hit) || (formal_missed && !formal_next));
             assert (!(formal_next && !formal_next_hit) || formal_missed);

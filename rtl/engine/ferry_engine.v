@@ -259,6 +259,10 @@ module ferry_engine #(
     wire [15:0] write_list_base;
     wire [3:0]  write_space;
 
+    // Of each side: the next job's first page, and what the job at hand asks for.
+    wire [1:0]  first_page_valid, own_more, own_valid, own_answer_valid;
+    wire [2*`FERRY_LOOKUP_BITS-1:0] first_page, own_lookup;
+
     ferry_job_queue #(
         .LG_JOBS(LG_JOBS), .LG_URGENT(LG_URGENT), .LG_TURNS(LG_BETWEEN), .LISTS(LISTS), .HOST(HOST), .URGENT(URGENT),
         .ONE_PORT(ONE_PORT)
@@ -275,7 +279,7 @@ module ferry_engine #(
         .read_protected(read_protected), .read_buffered(read_buffered), .read_slot(read_slot), .read_pattern_log2(read_pattern_log2),
         .read_shift(read_shift), .read_descending(read_descending), .read_chunk_end(read_chunk_end),
         .read_base(read_base), .read_empty(read_empty), .read_last(read_last), .read_list_base(read_list_base),
-        .read_space(read_space), .write_space(write_space),
+        .read_space(read_space), .write_space(write_space), .read_first_page_valid(first_page_valid), .read_first_page(first_page),
         .write_valid(write_valid), .write_take(write_take), .write_back(write_back), .write_urgent(write_urgent),
         .write_first(write_first),
         .write_op(write_op), .write_kind(write_kind), .write_is_list(write_is_list),
@@ -370,8 +374,8 @@ module ferry_engine #(
         .result_valid(read_result_valid), .result_hit(read_result[`FERRY_TRANSLATION_HIT_RANGE]),
         .result_snoop(read_result[`FERRY_TRANSLATION_SNOOP_RANGE]),
         .result_page(read_result[`FERRY_TRANSLATION_PAGE_RANGE]),
-        .tables_valid(tables_valid[0]), .tables_lookup(tables_lookup[`FERRY_LOOKUP_BITS-1:0]),
-        .tables_answer_valid(tables_answer_valid[0]), .tables_answer(tables_answer),
+        .tables_more(own_more[0]), .tables_valid(own_valid[0]), .tables_lookup(own_lookup[`FERRY_LOOKUP_BITS-1:0]),
+        .tables_answer_valid(own_answer_valid[0]), .tables_answer(tables_answer),
         .local_ar(m_axi_local_ar), .local_arvalid(m_axi_local_arvalid), .local_arready(m_axi_local_arready),
         .local_rdata(m_axi_local_r[`FERRY_AXI_R_DATA_RANGE]),
         .local_rresp(m_axi_local_r[`FERRY_AXI_R_RESPONSE_RANGE]), .local_rvalid(m_axi_local_rvalid),
@@ -432,8 +436,8 @@ module ferry_engine #(
         .list_data_valid(lists_data_valid[1]), .list_data(lists_data), .lookup_valid(write_lookup_valid),
         .lookup_ready(write_lookup_ready), .lookup_page(write_lookup_page), .result_valid(write_result_valid),
         .result_hit(write_result[`FERRY_TRANSLATION_HIT_RANGE]), .result_snoop(write_result[`FERRY_TRANSLATION_SNOOP_RANGE]),
-        .result_page(write_result[`FERRY_TRANSLATION_PAGE_RANGE]), .tables_valid(tables_valid[1]),
-        .tables_lookup(tables_lookup[2*`FERRY_LOOKUP_BITS-1:`FERRY_LOOKUP_BITS]), .tables_answer_valid(tables_answer_valid[1]),
+        .result_page(write_result[`FERRY_TRANSLATION_PAGE_RANGE]), .tables_more(own_more[1]), .tables_valid(own_valid[1]),
+        .tables_lookup(own_lookup[2*`FERRY_LOOKUP_BITS-1:`FERRY_LOOKUP_BITS]), .tables_answer_valid(own_answer_valid[1]),
         .tables_answer(tables_answer), .slot_tags(slot_tags), .local_aw(m_axi_local_aw), .local_awvalid(m_axi_local_awvalid),
         .local_awready(m_axi_local_awready), .host_aw(m_axi_host_aw), .host_awvalid(m_axi_host_awvalid),
         .host_awready(m_axi_host_awready), .word_valid(word_valid), .word_take(word_take), .word(word), .word_last(word_last),
@@ -443,6 +447,21 @@ module ferry_engine #(
         .wstrb(wstrb), .wlast(wlast), .local_wvalid(m_axi_local_wvalid), .local_wready(m_axi_local_wready),
         .host_wvalid(m_axi_host_wvalid), .host_wready(m_axi_host_wready)
     );
+
+    // ---- Look-ups: of the jobs at hand, and ahead of them, unless the next one is dropped ----
+    generate
+        if (TABLES != 0) begin : g_ahead
+            ferry_page_ahead ahead [1:0] (
+                .clk(clk), .rst(rst), .next(first_page_valid & {2{!drop[read_slot]}}), .take(read_take), .next_lookup(first_page),
+                .more(own_more), .own_valid(own_valid), .own_lookup(own_lookup), .own_answer_valid(own_answer_valid),
+                .tables_valid(tables_valid), .tables_lookup(tables_lookup), .tables_answer_valid(tables_answer_valid),
+                .tables_answer_hit(tables_answer[`FERRY_PAGE_HIT_RANGE])
+            );
+        end else begin : g_not_ahead
+            assign {tables_valid, tables_lookup, own_answer_valid} = {own_valid, own_lookup, tables_answer_valid};
+            wire unused_ahead = &{1'b0, first_page_valid, first_page, own_more};
+        end
+    endgenerate
 
     // ---- What the page tables said of a fault. When memory is given up on, a slot may be free while its job still waits to be
     // thrown away: of that nothing is kept. ----
@@ -466,6 +485,7 @@ module ferry_engine #(
     wire wrote_local = m_axi_local_wvalid && m_axi_local_wready;
     wire wrote_host = m_axi_host_wvalid && m_axi_host_wready;
     wire write_beat = wrote_local || wrote_host;
+    wire tables_stand = tables_owed || tables_valid != 2'd0;
     wire progress = read_progress || tables_moves || write_beat || burst_valid || word_take || write_take
         || (m_axi_local_awvalid && m_axi_local_awready) || (m_axi_host_awvalid && m_axi_host_awready);
 
@@ -479,7 +499,7 @@ module ferry_engine #(
         .host_bready(m_axi_host_bready), .job_busy(busy), .shown_normal(shown_normal), .shown_urgent(shown_urgent),
         .view_shown(view_shown), .view_urgent(view_urgent), .retire(retire), .retire_urgent(retire_urgent), .lost(lost),
         .over(over), .job_descending(view_descending), .job_slot(view_slot), .job_packet_offset(view_packet_offset),
-        .timeout(timeout), .timeout_held(timeout_held), .progress(progress), .tables_owed(tables_owed), .resetting(resetting_reg),
+        .timeout(timeout), .timeout_held(timeout_held), .progress(progress), .tables_owed(tables_stand), .resetting(resetting_reg),
         .aborted_job(aborted_job[`FERRY_ABORTED_JOB_VALID_RANGE]), .aborted_left(aborted_job[`FERRY_ABORTED_JOB_LEFT_RANGE]),
         .aborted_place(aborted_job[`FERRY_ABORTED_JOB_PLACE_RANGE]), .poison(poison), .poison_clear(poison_clear),
         .fault_valid(fault_valid), .fault(plain_fault), .fault_clear(fault_clear)
@@ -487,14 +507,14 @@ module ferry_engine #(
     assign aborted_job[`FERRY_ABORTED_JOB_SLOT_RANGE] = view_slot;
     assign aborted_job[`FERRY_ABORTED_JOB_PACKET_OFFSET_RANGE] = view_packet_offset;
 
-    // ---- Reset: every job is dropped, which ends when none is left to be told of, nor any read of a page table ----
+    // ---- Reset: every job is dropped, which ends when none is left to be told of, nor any read of a page table, nor a look-up ----
     assign resetting = resetting_reg;
     assign stuck = lost;
 
     always @(posedge clk) begin
         if (reset_request) begin
             resetting_reg <= 1'b1;
-        end else if (!shown_normal && !shown_urgent && !view_shown && (!tables_owed || lost)) begin
+        end else if (!shown_normal && !shown_urgent && !view_shown && (!tables_stand || lost)) begin
             resetting_reg <= 1'b0;
         end
         if (rst) begin

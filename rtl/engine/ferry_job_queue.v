@@ -82,6 +82,9 @@ module ferry_job_queue #(
     output wire [31:0] read_last,
     output wire [15:0] read_list_base,
     output wire [3:0]  read_space,
+    // Its first page of either side, 0 the one that it reads, as the page-table unit is asked for it; if it begins there.
+    output wire [1:0]  read_first_page_valid,
+    output wire [2*`FERRY_LOOKUP_BITS-1:0] read_first_page,
 
     // Next turn of the write side; `last` is its length less one; a job that writes nothing shows as a READ. write_buffered:
     // bursts wait until all of their data is there. Back: the job, taken last of those that are not urgent, comes again.
@@ -271,6 +274,23 @@ module ferry_job_queue #(
     // not read the rest of it.
     assign read_buffered = ONE_PORT || read_descending || read_is_list || destination_is_list || read_kind != `FERRY_ADDRESS_KIND_LOCAL
         || destination_kind != `FERRY_ADDRESS_KIND_LOCAL;
+
+    wire first_waits = waits_reg && !read_empty && !read_descending;
+    assign read_first_page_valid[0] = first_waits && !is_fill && !read_is_list && read_kind == `FERRY_ADDRESS_KIND_VIRTUAL
+        && read_base[63:48] == 16'd0;
+    assign read_first_page_valid[1] = first_waits && !is_read && !destination_is_list && destination_kind == `FERRY_ADDRESS_KIND_VIRTUAL
+        && read_destination[63:48] == 16'd0;
+    genvar side;
+    generate
+        for (side = 0; side < 2; side = side + 1) begin : g_first_page
+            wire [`FERRY_LOOKUP_BITS-1:0] page;
+            assign page[`FERRY_LOOKUP_SPACE_RANGE] = read_space;
+            assign page[`FERRY_LOOKUP_PAGE_RANGE] = side == 0 ? read_base[47:12] : read_destination[47:12];
+            assign page[`FERRY_LOOKUP_WRITE_RANGE] = side == 1;
+            assign page[`FERRY_LOOKUP_PROTECTED_RANGE] = read_protected;
+            assign read_first_page[`FERRY_LOOKUP_BITS*side +: `FERRY_LOOKUP_BITS] = page;
+        end
+    endgenerate
 
     // ---- Write side ----
     // The turn that it is offered stands in flip-flops: its first burst is worked out as it is taken. No data comes so early that

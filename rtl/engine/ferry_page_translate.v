@@ -36,6 +36,8 @@ module ferry_page_translate #(
     // An answer is awaited. A request stands, or its answer has not come by this cycle's end.
     output wire        pending,
     output wire        busy,
+    // There is a further page to ask for.
+    output wire        more,
 
     // The next page, for one cycle.
     output wire        answer,
@@ -71,9 +73,8 @@ module ferry_page_translate #(
     input  wire [`FERRY_PAGE_BITS-1:0] tables_answer
 `ifdef FORMAL
     ,
-    // For proofs: the page to ask for next, if there is one.
-    output wire [32:12] formal_ask,
-    output wire        formal_more
+    // For proofs: the page to ask for next, if there is one (more).
+    output wire [32:12] formal_ask
 `endif
 );
     // Page to ask for next, as the job names it; there is one; a translation has been asked for and not come.
@@ -95,6 +96,7 @@ module ferry_page_translate #(
     assign list_hit = list_data[63:52] == 12'd0 && list_data[11:0] == 12'd0;
 
     assign pending = pending_reg;
+    assign more = more_reg;
     assign busy = ask || (pending_reg && !answer);
     assign answer = pending_reg && (HAS_LISTS || HAS_APERTURE || HAS_TABLES)
         && (from_list ? list_data_valid : of_tables ? tables_answer_valid : result_valid);
@@ -152,7 +154,6 @@ module ferry_page_translate #(
 
 `ifdef FORMAL
     assign formal_ask = ask_reg;
-    assign formal_more = more_reg;
     always @(*) begin
         assert (!(HAS_LISTS && answer && from_list && !of_tables) || (list_page == answer_page && list_hit == answer_hit));
     end

@@ -113,7 +113,8 @@ module ferry_read_side #(
     input  wire        result_hit,
     input  wire        result_snoop,
     input  wire [51:12] result_page,
-    // Page-table unit; the entry that it read last for this side.
+    // Page-table unit; see ferry_address_generator.
+    output wire        tables_more,
     output wire        tables_valid,
     output wire [`FERRY_LOOKUP_BITS-1:0] tables_lookup,
     input  wire        tables_answer_valid,
@@ -185,6 +186,10 @@ module ferry_read_side #(
     wire       room_any;
     // Host bursts that are out.
     reg [LG_READS:0] host_reg;
+    // Words of video memory that were asked for and have not come. Its answers come in order, so a walk waits behind these, once
+    // a level: while pages are looked up there are no more than a latency of some 100 cycles needs.
+    reg [LG_DATA:0] flying_reg;
+    wire       few_fly = flying_reg < 112;
 
     // ---- Address channel ----
     reg [63:0] address_reg;
@@ -258,8 +263,8 @@ module ferry_read_side #(
         .list_data_valid(list_data_valid), .list_data(list_data),
         .lookup_valid(lookup_valid), .lookup_ready(lookup_ready), .lookup_page(lookup_page),
         .result_valid(result_valid), .result_hit(result_hit), .result_snoop(result_snoop), .result_page(result_page),
-        .tables_valid(tables_valid), .tables_lookup(tables_lookup), .tables_answer_valid(tables_answer_valid),
-        .tables_answer(tables_answer)
+        .tables_more(tables_more), .tables_valid(tables_valid), .tables_lookup(tables_lookup),
+        .tables_answer_valid(tables_answer_valid), .tables_answer(tables_answer)
     );
 
     // ---- A job that is given up: by the write side, after bad data, by a reset, or at a faulting address ----
@@ -303,7 +308,7 @@ module ferry_read_side #(
     wire order_ok = to_host || host_reg == 0;
     // Not from what is given up; what that has to do with a fault is told by the fault itself, as time is short.
     wire may_step = valid && !refused && !stopping && !cut_now_reg && !(wants_cut && at_block) && address_free && order_ok && entry_ready
-        && (to_host || (urgent_reg || cut_reg ? room_ok : buffered_reg ? room_two : room_one));
+        && (to_host || few_fly || !buffered_reg) && (to_host || (urgent_reg || cut_reg ? room_ok : buffered_reg ? room_two : room_one));
     assign step = may_step && (!wants_cut || descending_reg || (decided_reg && ends_reg));
     assign token_step = token_reg && entry_ready && room_ok;
 
@@ -484,6 +489,8 @@ module ferry_read_side #(
             local_valid_reg <= !to_host;
             host_valid_reg <= to_host;
         end
+        flying_reg <= flying_reg + (step && !to_host ? {{(LG_DATA-6){1'b0}}, {1'b0, length} + 7'd1} : {(LG_DATA+1){1'b0}})
+            - {{LG_DATA{1'b0}}, took_local};
         host_reg <= host_reg + {{LG_READS{1'b0}}, step && to_host} - {{LG_READS{1'b0}}, host_done};
         if (rst) begin
             turn_reg <= {LG_TURNS{1'b1}};
@@ -501,6 +508,7 @@ module ferry_read_side #(
             local_valid_reg <= 1'b0;
             host_valid_reg <= 1'b0;
             host_reg <= {(LG_READS + 1){1'b0}};
+            flying_reg <= {(LG_DATA + 1){1'b0}};
         end
     end
 

@@ -101,6 +101,7 @@ module ferry_write_path #(
     input  wire        result_snoop,
     input  wire [51:12] result_page,
     // Page-table unit; the entry that it read last for this side.
+    output wire        tables_more,
     output wire        tables_valid,
     output wire [`FERRY_LOOKUP_BITS-1:0] tables_lookup,
     input  wire        tables_answer_valid,
@@ -194,7 +195,7 @@ module ferry_write_path #(
         .list_valid(list_valid), .list_ready(list_ready), .list_address(list_address),
         .list_data_valid(list_data_valid), .list_data(list_data), .lookup_valid(lookup_valid),
         .lookup_ready(lookup_ready), .lookup_page(lookup_page), .result_valid(result_valid), .result_hit(result_hit),
-        .result_snoop(result_snoop), .result_page(result_page), .tables_valid(tables_valid),
+        .result_snoop(result_snoop), .result_page(result_page), .tables_more(tables_more), .tables_valid(tables_valid),
         .tables_lookup(tables_lookup), .tables_answer_valid(tables_answer_valid), .tables_answer(tables_answer),
         .slot_tags(slot_tags), .local_aw(local_aw), .local_awvalid(local_awvalid), .local_awready(local_awready),
         .host_aw(host_aw), .host_awvalid(host_awvalid), .host_awready(host_awready)

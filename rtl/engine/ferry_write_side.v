@@ -138,7 +138,8 @@ module ferry_write_side #(
     input  wire        result_hit,
     input  wire        result_snoop,
     input  wire [51:12] result_page,
-    // Page-table unit; the entry that it read last for this side.
+    // Page-table unit; see ferry_address_generator.
+    output wire        tables_more,
     output wire        tables_valid,
     output wire [`FERRY_LOOKUP_BITS-1:0] tables_lookup,
     input  wire        tables_answer_valid,
@@ -245,8 +246,8 @@ module ferry_write_side #(
         .list_data_valid(list_data_valid), .list_data(list_data),
         .lookup_valid(lookup_valid), .lookup_ready(lookup_ready), .lookup_page(lookup_page),
         .result_valid(result_valid), .result_hit(result_hit), .result_snoop(result_snoop), .result_page(result_page),
-        .tables_valid(tables_valid), .tables_lookup(tables_lookup), .tables_answer_valid(tables_answer_valid),
-        .tables_answer(tables_answer)
+        .tables_more(tables_more), .tables_valid(tables_valid), .tables_lookup(tables_lookup),
+        .tables_answer_valid(tables_answer_valid), .tables_answer(tables_answer)
     );
     wire unused = &{in_segment, first, top[8:3], address[2:0], have_next[0], ends_next[0], 1'b0};
 

@@ -94,6 +94,7 @@ module ferry_address_generator #(
     input  wire [51:12] result_page,
 
     // Page-table unit.
+    output wire        tables_more,
     output wire        tables_valid,
     output wire [`FERRY_LOOKUP_BITS-1:0] tables_lookup,
     input  wire        tables_answer_valid,

@@ -8,7 +8,8 @@ FORMAL_ARBITER := ferry_arbiter 4 "-set PORTS 3" rtl/fabric/ferry_arbiter.v
 FORMAL_CUTTER := ferry_burst_cutter 3 "" rtl/fabric/ferry_choice.v rtl/fabric/ferry_burst_cutter.v
 FORMAL_RANGE := ferry_address_generator 1 "" -DFORMAL_INSIDE rtl/fabric/ferry_choice.v rtl/fabric/ferry_burst_cutter.v \
 	rtl/mmu/ferry_access_check.v rtl/engine/ferry_job_cutter.v rtl/engine/ferry_page_translate.v rtl/engine/ferry_page_join.v \
-	rtl/engine/ferry_address_generator.v
+	rtl/engine/ferry_page_ahead.v rtl/engine/ferry_address_generator.v
+FORMAL_AHEAD := ferry_page_ahead 3 "" rtl/fabric/ferry_choice.v rtl/engine/ferry_page_ahead.v
 FORMAL_JOIN := ferry_page_join 3,12 "" rtl/engine/ferry_page_join.v
 # The generator's proof stands for it in those of the masters.
 FORMAL_READ := ferry_read_side 3 "-set LG_READS 2" -DFORMAL_INSIDE tests/formal/any_address_generator.v rtl/fabric/ferry_fifo.v \
@@ -70,8 +71,8 @@ FORMAL_SLOT_CREDITS := ferry_slot_credits 3,20 "" rtl/slot/ferry_slot_credits.v
 # The aperture table, with four pages.
 FORMAL_APERTURE := ferry_aperture_table 3,14 "-set PAGES 4" tests/formal/any_arbiter.v rtl/mmu/ferry_aperture_table.v
 
-FORMAL_FABRIC := RECTANGLE RECTANGLE_SIDE SKID FIFO BLOCK_FIFO ARBITER CUTTER JOIN RANGE READ WRITE DATA BAD_WORDS IN_TURN QUEUE RETIRE \
-	STOPPED_ENGINE LOOK_UPS_END REALIGNER READ_MUX WRITE_MUX WRITE_ORDER WINDOW VIEW LOST_WINDOW APERTURE LIST_READS LOST_READS \
+FORMAL_FABRIC := RECTANGLE RECTANGLE_SIDE SKID FIFO BLOCK_FIFO ARBITER CUTTER AHEAD JOIN RANGE READ WRITE DATA BAD_WORDS IN_TURN QUEUE \
+	RETIRE STOPPED_ENGINE LOOK_UPS_END REALIGNER READ_MUX WRITE_MUX WRITE_ORDER WINDOW VIEW LOST_WINDOW APERTURE LIST_READS LOST_READS \
 	THERE_AND_BACK UPDATE_PORTS SLOT SLOT_CREDITS PAGE_TABLES
 # What `make test` proves too, a minute of processor time in all, which it holds; other rooms add theirs. Only `make formal` proves
 # those that take longest: the write mux (half a minute), the walk over a rectangle, the generator as a whole, the job queue,

@@ -56,6 +56,8 @@ module engine_under_test #(
     input  wire        reset_request,
     output wire        resetting,
     output wire        stuck,
+    // Look-ups that stand.
+    output wire [1:0]  looks,
     output wire        busy,
     output wire        busy_read,
     output wire        busy_write,
@@ -268,6 +270,7 @@ module engine_under_test #(
     wire [`FERRY_AXI_A_BITS-1:0] tables_ar, shared_ar, tables_host_ar;
     wire [`FERRY_AXI_R_BITS-1:0] shared_r;
     wire [1:0] tables_valid, tables_answer_valid, read_id, next_id;
+    assign looks = tables_valid;
     wire [2*`FERRY_LOOKUP_BITS-1:0] tables_lookup;
     wire [`FERRY_PAGE_BITS-1:0] tables_answer;
     wire [127:0] tables_seen;

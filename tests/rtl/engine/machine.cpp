@@ -269,6 +269,9 @@ void Machine::step()
         map_lists.push_back({cycle + 1, top->map_list_address});
     if (!top->rst)
         check_counts(*this);
+    if (dropped && !top->resetting && !top->stuck && top->looks)
+        error("a page is looked up for a job that is gone");
+    dropped = (top->resetting || top->stuck) && !top->rst;
     window_done = top->window_result_valid;
     if (window_done) {
         last_window_result = (uint64_t)top->window_result_page << 12;

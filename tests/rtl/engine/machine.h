@@ -328,6 +328,8 @@ class Machine
 
   private:
     bool forget_taken = false;
+    // A reset went on last cycle, or memory was given up on.
+    bool dropped = false;
     // The map's list was asked for last cycle and not given.
     bool map_held = false;
     uint16_t map_held_address = 0;
