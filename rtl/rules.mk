@@ -68,16 +68,18 @@ $(BUILD)/rtl/linear.size.json: $(RTL_SOURCES) $(LUT_LINEAR) $(CONTRACT) rtl/synt
 	@mkdir -p $(@D)
 	SET="ADDRESS_BITS 26" rtl/synthesis.sh ecp5 copy_engine "$(GENERATED)" "" $@ $(LUT_LINEAR) $(RTL_SOURCES)
 
-# The page-table unit, which no configuration has yet.
-$(BUILD)/rtl/ptu.size.json: $(RTL_SOURCES) $(CONTRACT) rtl/synthesis.sh
+# The page-table unit, and what cuts rectangles and tiles, each built alone.
+$(BUILD)/rtl/ptu.size.json $(BUILD)/rtl/rectangle.size.json: $(RTL_SOURCES) $(CONTRACT) rtl/synthesis.sh
 	@mkdir -p $(@D)
-	rtl/synthesis.sh ecp5 ferry_page_tables "$(GENERATED)" "" $@ $(RTL_SOURCES)
+	rtl/synthesis.sh ecp5 $(SIZE_TOP) "$(GENERATED)" "" $@ $(RTL_SOURCES)
+$(BUILD)/rtl/ptu.size.json: SIZE_TOP := ferry_page_tables
+$(BUILD)/rtl/rectangle.size.json: SIZE_TOP := ferry_rectangle
 
 $(BUILD)/bench/lut.json: $(BUILD)/rtl/device.size.json $(BUILD)/rtl/blocks.size.json $(BUILD)/rtl/linear.size.json \
-    $(BUILD)/rtl/ptu.size.json rtl/lut.py
+    $(BUILD)/rtl/ptu.size.json $(BUILD)/rtl/rectangle.size.json rtl/lut.py
 	@mkdir -p $(@D)
 	$(PYTHON) rtl/lut.py $@ $(BUILD)/rtl/device.size.json $(BUILD)/rtl/blocks.size.json linear=$(BUILD)/rtl/linear.size.json \
-	    ptu=$(BUILD)/rtl/ptu.size.json
+	    ptu=$(BUILD)/rtl/ptu.size.json rectangle=$(BUILD)/rtl/rectangle.size.json
 
 # The small configuration goes through the iCE40 flow.
 .PHONY: rtl-tiny

@@ -47,14 +47,16 @@ module ferry_rectangle (
     reg [23:0] left_reg;
     reg [15:0] rows_reg;
 
-    wire [4:0] source_room, destination_room;
+    wire [3:0] source_in_granule, destination_in_granule, nearer_end;
     wire source_tiled, destination_tiled;
     // Borders where Yosys would make one wide function of all.
     wire [4:0] cut;
     wire       row_last;
-    ferry_choice #(.WIDTH(5)) less (
-        .second(source_room < destination_room), .word0(destination_room), .word1(source_room), .chosen(cut)
+    ferry_choice #(.WIDTH(4)) nearer (
+        .second(source_in_granule > destination_in_granule), .word0(destination_in_granule), .word1(source_in_granule),
+        .chosen(nearer_end)
     );
+    assign cut = 5'd16 - {1'b0, nearer_end};
     ferry_choice #(.WIDTH(1)) last_or_whole (
         .second(source_tiled || destination_tiled), .word0(1'b1), .word1(left_reg[23:5] == 19'd0 && left_reg[4:0] <= cut),
         .chosen(row_last)
@@ -70,12 +72,12 @@ module ferry_rectangle (
     ferry_rectangle_side source (
         .clk(clk), .load_base(load_source), .load_layout(load_source_layout), .word(word), .active(active_reg || passes_reg),
         .step(step || pass), .row_last(row_last || pass), .cut(cut),
-        .address(piece_source), .room(source_room), .tiled(source_tiled)
+        .address(piece_source), .in_granule(source_in_granule), .tiled(source_tiled)
     );
     ferry_rectangle_side destination (
         .clk(clk), .load_base(load_destination), .load_layout(load_destination_layout), .word(word),
         .active(active_reg || passes_reg), .step(step || pass), .row_last(row_last || pass), .cut(cut),
-        .address(piece_destination), .room(destination_room), .tiled(destination_tiled)
+        .address(piece_destination), .in_granule(destination_in_granule), .tiled(destination_tiled)
     );
 
     assign passes = passes_reg;

@@ -69,7 +69,7 @@
             && rows_done <= rows_begun));
         assert (!(active_reg || starts_reg || passes_reg || loaded != 3'd0)
             || (rows_begun + until_reg == rows_asked && rows_begun <= rows_asked));
-        assert (cut != 5'd0 && cut <= 5'd16 && cut <= source_room && cut <= destination_room);
+        assert (cut != 5'd0 && cut <= 5'd16 && cut + source_in_granule <= 5'd16 && cut + destination_in_granule <= 5'd16);
     end
     always @(*) if (past_valid && !rst && active_reg) begin
         assert (loaded == 3'd0 && !starts_reg && width_reg == width);
@@ -81,8 +81,8 @@
         assert (piece_last == (row_last && rows_done == rows_asked));
         // What lies together on both sides.
         assert (!(source_tiled || destination_tiled) || piece_bytes <= 24'd16);
-        assert (!source_tiled || piece_bytes <= {19'd0, source_room});
-        assert (!destination_tiled || piece_bytes <= {19'd0, destination_room});
+        assert (!source_tiled || piece_bytes + source_in_granule <= 24'd16);
+        assert (!destination_tiled || piece_bytes + destination_in_granule <= 24'd16);
         cover (piece_last && rows_asked == 16'd1 && source_tiled && !destination_tiled);
         cover (rows_begun == 16'd1);
     end

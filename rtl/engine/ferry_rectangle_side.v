@@ -19,15 +19,15 @@ module ferry_rectangle_side (
     input  wire        load_layout,
     input  wire [63:0] word,
 
-    // The rectangle is at hand. Goes on: behind the row's last byte, or by `cut` bytes, 1 to room, without tiles 1 to 16.
+    // The rectangle is at hand. Goes on: behind the row's last byte, or by `cut` bytes, 1 to what lies together, without tiles 1 to 16.
     input  wire        active,
     input  wire        step,
     input  wire        row_last,
     input  wire [4:0]  cut,
 
-    // The next byte's address, and how many lie together from it on (16 without tiles).
+    // The next byte's address, and its place in its granule, up to whose end bytes lie together (0 without tiles).
     output wire [31:0] address,
-    output wire [4:0]  room,
+    output wire [3:0]  in_granule,
     output wire        tiled
 );
     wire unused_word = &{1'b0, word[63:53]};
@@ -75,7 +75,7 @@ module ferry_rectangle_side (
 
     // A tile begins at a multiple of its size; without tiles the offset is 0.
     assign address = tile_reg | {16'd0, offset, x_reg[3:0]};
-    assign room = 5'd16 - {1'b0, x_reg[3:0]};
+    assign in_granule = x_reg[3:0];
 
     always @(posedge clk) begin
         begins_reg <= load_base;

@@ -24,7 +24,7 @@
         assume (!(load_base || load_layout) || !active);
         assume (!active || (loaded == 2'd2 && (walked || !load_past)));
         assume (!step || active);
-        assume (cut != 5'd0 && cut <= room);
+        assume (cut != 5'd0 && cut + in_granule <= 5'd16);
         // A row's end is inside the row's last piece.
         if (load_layout) begin
             assume ((new_x[9:4] & ~mask_x) == 6'd0 && (new_y & ~mask_y) == 8'd0);
@@ -72,8 +72,8 @@
             assert (!tiled || small_reg || (tile_reg[15:12] == 4'd0 && row_reg[15:12] == 4'd0 && pitch_reg[15:12] == 4'd0));
             // Inside the tile, and the whole piece in one granule.
             assert (!active || !tiled || address - tile_reg < one_tile);
-            assert (!active || !tiled || {1'b0, address[3:0]} + room == 5'd16);
-            assert (!active || tiled || (address == row_at + along && room == 5'd16));
+            assert (!active || !tiled || address[3:0] == in_granule);
+            assert (!active || tiled || (address == row_at + along && in_granule == 4'd0));
         end
     end
 

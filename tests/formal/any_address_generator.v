@@ -125,6 +125,7 @@ module ferry_address_generator #(
     assign burst_fault = any_fault;
     assign burst_refused = any_fault != 8'd0;
     assign burst_fault_level = any_level;
+    assign tables_more = 1'b0;
     assign tables_valid = 1'b0;
     assign tables_lookup = 0;
     assign list_valid = 1'b0;
