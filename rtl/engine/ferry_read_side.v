@@ -189,7 +189,7 @@ module ferry_read_side #(
     // Words of video memory that were asked for and have not come. Its answers come in order, so a walk waits behind these, once
     // a level: while pages are looked up there are no more than a latency of some 100 cycles needs.
     reg [LG_DATA:0] flying_reg;
-    wire       few_fly = flying_reg < 112;
+    wire       few_fly = TABLES == 0 || flying_reg < 112;
 
     // ---- Address channel ----
     reg [63:0] address_reg;
