@@ -71,7 +71,7 @@ $(BUILD)/tests/serial_port: tests/unit/link/test_serial_port.c \
 TEST_PROGRAMS += $(BUILD)/tests/serial_port
 
 # The kernel's word on where memory is, and whether it may be locked, comes from the test; and what passes while one sleeps.
-PCI_PROGRAMS := $(addprefix $(BUILD)/tests/,pci pci_memory vfio vfio_iommu)
+PCI_PROGRAMS := $(addprefix $(BUILD)/tests/,pci pci_memory pci_working vfio vfio_iommu)
 $(PCI_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c \
     $(call sanitized,$(wildcard host-driver/link/pci_*.c) \
     $(addprefix host-driver/link/,backend_pci.c bar_guard.c pinned_pages.c file_user.c problem.c dma_map.c)) \

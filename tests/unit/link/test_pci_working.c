@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// Back end `pci` on a function made of files, at work: registers and video memory, a device that goes, interrupt
+// messages and what else is written into configuration space, and time.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+
+#include "pci_fixture.h"
+
+static void registers_and_video_memory(void **state)
+{
+    (void)state;
+    struct ferry_link *link = open_good();
+    const struct ferry_link_operations *call = link->operations;
+    unsigned char data[64], back[64];
+    uint32_t value;
+    assert_int_equal(call->write32(link, FERRY_BAR_REGISTERS, FERRY_BAR0_SCRATCH, 0x12345678), FERRY_OK);
+    assert_int_equal(tree_word("resource0", FERRY_BAR0_SCRATCH), 0x12345678);
+    assert_int_equal(call->read32(link, FERRY_BAR_REGISTERS, FERRY_BAR0_SCRATCH, &value), FERRY_OK);
+    assert_int_equal(value, 0x12345678);
+    assert_int_equal(call->read32(link, FERRY_BAR_REGISTERS, TREE_BAR0, &value), FERRY_ERROR_RANGE);
+    assert_int_equal(value, 0xffffffffu);
+    assert_int_equal(call->read32(link, FERRY_BAR_REGISTERS, 2, &value), FERRY_ERROR_RANGE);
+    assert_int_equal(call->write32(link, FERRY_BAR_REGISTERS, TREE_BAR0 - 2, 0), FERRY_ERROR_RANGE);
+    assert_int_equal(call->write32(link, (enum ferry_bar)1, 0, 0), FERRY_ERROR_RANGE);
+    for (size_t n = 0; n < sizeof(data); n++) {
+        data[n] = (unsigned char)(n * 7 + 1);
+    }
+    for (uint64_t at = 0; at < 16; at++) {
+        for (size_t bytes = 0; bytes <= 24; bytes++) {
+            memset(back, 0, sizeof(back));
+            assert_int_equal(call->write_block(link, FERRY_BAR_WINDOW, 4096 + at, data, bytes), FERRY_OK);
+            assert_int_equal(call->read_block(link, FERRY_BAR_WINDOW, 4096 + at, back, bytes), FERRY_OK);
+            assert_memory_equal(back, data, bytes);
+            assert_int_equal(back[bytes], 0);
+        }
+    }
+    assert_int_equal(call->read_block(link, FERRY_BAR_WINDOW, TREE_BAR2 - 8, back, 9), FERRY_ERROR_RANGE);
+    assert_int_equal(call->write_block(link, FERRY_BAR_WINDOW, UINT64_MAX - 3, data, 8), FERRY_ERROR_RANGE);
+    call->close(link);
+    assert_int_equal(tree_word("config", FERRY_CONFIG_SPACE_COMMAND) & 6, 2); // It reaches no memory any more.
+}
+
+static void a_device_that_goes_is_lost_by_name(void **state)
+{
+    (void)state;
+    struct ferry_link *link = open_good();
+    uint32_t value;
+    tree_set_word("resource0", FERRY_BAR0_SCRATCH, 0xffffffffu);
+    assert_int_equal(link->operations->read32(link, FERRY_BAR_REGISTERS, FERRY_BAR0_SCRATCH, &value), FERRY_OK);
+    tree_set_word("resource0", FERRY_BAR0_MAGIC, 0xffffffffu);
+    assert_int_equal(link->operations->read32(link, FERRY_BAR_REGISTERS, FERRY_BAR0_SCRATCH, &value),
+                     FERRY_ERROR_DEVICE_LOST);
+    assert_string_equal(ferry_problem(), "the device at 0000:01:00.0 answers no more: it was reset, or sleeps");
+    // Whoever writes, or reads video memory, has no value by which it would tell.
+    assert_int_equal(link->operations->write32(link, FERRY_BAR_REGISTERS, FERRY_BAR0_SCRATCH, 1),
+                     FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(link->operations->write_block(link, FERRY_BAR_WINDOW, 0, &value, 4), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(link->operations->read_block(link, FERRY_BAR_WINDOW, 0, &value, 4), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(link->operations->pump(link, 1000, NULL), FERRY_ERROR_DEVICE_LOST);
+    link->operations->close(link);
+    tree_set_word("resource0", FERRY_BAR0_MAGIC, FERRY_BAR0_MAGIC_RESET);
+    link = open_good();
+    tree_set_word("config", 0, 0xffffffffu);
+    tree_set_word("resource0", FERRY_BAR0_MAGIC, 0xffffffffu);
+    tree_set_word("resource0", FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_CYCLES, 0xffffffffu);
+    assert_int_equal(link->operations->pump(link, UINT64_MAX, NULL), FERRY_ERROR_DEVICE_LOST);
+    assert_string_equal(ferry_problem(), "the device at 0000:01:00.0 is gone: it was unplugged, or has no power");
+    link->operations->close(link);
+}
+
+/// It goes in the middle of a block: the rest are the ones that a bus gives for nobody's answer.
+static void what_is_read_of_a_device_that_went_is_no_data(void **state)
+{
+    (void)state;
+    const off_t at = FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_CYCLES;
+    struct ferry_link *link = open_good();
+    const struct ferry_link_operations *call = link->operations;
+    unsigned char data[64];
+    for (off_t n = 0; n < 64; n += 4) {
+        tree_set_word("resource2", 4096 + n, n < 16 ? 0x12345678 : 0xffffffffu);
+    }
+    // As long as it is there, they are data.
+    for (size_t bytes = 0; bytes <= sizeof(data); bytes++) {
+        assert_int_equal(call->read_block(link, FERRY_BAR_WINDOW, 4096, data, bytes), FERRY_OK);
+    }
+    tree_set_word("resource0", at, 1000);
+    assert_int_equal(call->cycles(link), 1000);
+    for (off_t n = 0; n < 8; n += 4) {
+        tree_set_word("resource0", at + n, 0xffffffffu);
+    }
+    tree_set_word("resource0", FERRY_BAR0_MAGIC, 0xffffffffu);
+    assert_int_equal(call->read_block(link, FERRY_BAR_WINDOW, 4096, data, 16), FERRY_OK); // All of it was there before.
+    assert_int_equal(call->read_block(link, FERRY_BAR_WINDOW, 4096, data, 17), FERRY_ERROR_DEVICE_LOST);
+    assert_string_equal(ferry_problem(), "the device at 0000:01:00.0 answers no more: it was reset, or sleeps");
+    call->close(link);
+    // So are they no time: who waits for it would wait for ever, or no more.
+    tree_set_word("resource0", FERRY_BAR0_MAGIC, FERRY_BAR0_MAGIC_RESET);
+    tree_set_word("resource0", at, 1000);
+    tree_set_word("resource0", at + 4, 0);
+    link = open_good();
+    assert_int_equal(call->cycles(link), 1000);
+    for (off_t n = 0; n < 8; n += 4) {
+        tree_set_word("resource0", at + n, 0xffffffffu);
+    }
+    tree_set_word("resource0", FERRY_BAR0_MAGIC, 0xffffffffu);
+    assert_int_equal(call->cycles(link), 1000);
+    assert_int_equal(call->pump(link, 1000, NULL), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(call->cycles(link), 1000);
+    call->close(link);
+}
+
+static volatile sig_atomic_t signals;
+
+static void count_signal(int number)
+{
+    (void)number;
+    signals++;
+}
+
+/// The kernel takes the mappings of a function that is removed away, as of a file that is cut: a program that touches
+/// them gets SIGBUS. Of two functions one goes.
+static void a_function_that_is_removed_ends_no_program(void **state)
+{
+    (void)state;
+    struct sigaction before, now;
+    unsigned char data[3 * PAGE_BYTES];
+    uint32_t value;
+    struct sigaction own = {.sa_handler = count_signal};
+    assert_int_equal(sigaction(SIGBUS, &own, &before), 0);
+    struct ferry_link *link = open_good();
+    const struct ferry_link_operations *call = link->operations;
+    memset(data, 1, sizeof(data));
+    assert_int_equal(call->write_block(link, FERRY_BAR_WINDOW, 0, data, sizeof(data)), FERRY_OK);
+    tree_set_word("config", 0, 0xffffffffu);
+    for (unsigned n = 0; n < 2; n++) {
+        assert_int_equal(truncate(tree_path(TREE_FOLDER "/resource%u", 2 * n), n == 0 ? 0 : PAGE_BYTES), 0);
+    }
+    assert_int_equal(call->read_block(link, FERRY_BAR_WINDOW, 100, data, sizeof(data) - 100), FERRY_ERROR_DEVICE_LOST);
+    assert_string_equal(ferry_problem(), "the device at 0000:01:00.0 is gone: it was unplugged, or has no power");
+    assert_int_equal(call->read32(link, FERRY_BAR_REGISTERS, FERRY_BAR0_SCRATCH, &value), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(value, 0xffffffffu);
+    assert_int_equal(call->write32(link, FERRY_BAR_REGISTERS, FERRY_BAR0_SCRATCH, 1), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(call->write_block(link, FERRY_BAR_WINDOW, 0, data, sizeof(data)), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(call->pump(link, 1000, NULL), FERRY_ERROR_DEVICE_LOST);
+    // What is about something else is its owner's, and all of it when the last link is closed.
+    assert_int_equal(signals, 0);
+    raise(SIGBUS);
+    assert_int_equal(signals, 1);
+    call->close(link);
+    assert_int_equal(sigaction(SIGBUS, &before, &now), 0);
+    assert_ptr_equal(now.sa_handler, count_signal);
+}
+
+static void interrupt_messages_are_looked_for_in_memory(void **state)
+{
+    (void)state;
+    struct ferry_link *link = open_good();
+    unsigned reasons = 99;
+    assert_int_equal(tree_word("config", FERRY_CONFIG_SPACE_COMMAND) & 6, 6);
+    assert_int_not_equal(tree_word("config", FERRY_CONFIG_SPACE_MSI) & FERRY_CONFIG_SPACE_MSI_ENABLE_MASK, 0);
+    assert_int_not_equal(tree_word("config", FERRY_CONFIG_SPACE_MSI_DATA), 0);
+    const uint64_t at = (uint64_t)tree_word("config", FERRY_CONFIG_SPACE_MSI_ADDRESS_HIGH) << 32 |
+                        tree_word("config", FERRY_CONFIG_SPACE_MSI_ADDRESS_LOW);
+    uint32_t *message = (uint32_t *)(uintptr_t)link->operations->dma_find(link, at);
+    assert_non_null(message);
+    assert_int_equal(link->operations->pump(link, 0, &reasons), FERRY_OK);
+    assert_int_equal(reasons, 0);
+    *message = tree_word("config", FERRY_CONFIG_SPACE_MSI_DATA);
+    assert_int_equal(link->operations->pump(link, UINT64_MAX, &reasons), FERRY_OK);
+    assert_int_equal(reasons, FERRY_PUMP_INTERRUPT);
+    assert_int_equal(link->operations->take_interrupts(link), 1);
+    assert_int_equal(link->operations->take_interrupts(link), 0);
+    link->operations->silence(link);
+    assert_int_equal(tree_word("config", FERRY_CONFIG_SPACE_COMMAND) & 6, 2);
+    link->operations->close(link);
+    assert_int_equal(tree_word("config", FERRY_CONFIG_SPACE_MSI) & FERRY_CONFIG_SPACE_MSI_ENABLE_MASK, 0);
+    assert_int_equal(tree_word("config", FERRY_CONFIG_SPACE_COMMAND) & 6, 2);
+}
+
+/// The capability is found by the list, and what a driver before has masked is open again.
+static void interrupt_messages_may_stand_elsewhere_and_be_masked(void **state)
+{
+    (void)state;
+    enum { AT = 0xc0, AWAY = AT - FERRY_CONFIG_SPACE_MSI };
+    tree_set_word("config", FERRY_CONFIG_SPACE_PCIE, 0x10u | AT << 8);
+    tree_set_word("config", AT, 0x01800005u);
+    tree_set_word("config", FERRY_CONFIG_SPACE_MSI, 0);
+    tree_set_word("config", FERRY_CONFIG_SPACE_MSI_MASK + AWAY, 0xffffffffu);
+    struct ferry_link *link = open_good();
+    assert_int_not_equal(tree_word("config", AT) & FERRY_CONFIG_SPACE_MSI_ENABLE_MASK, 0);
+    assert_int_equal(tree_word("config", FERRY_CONFIG_SPACE_MSI_MASK + AWAY), 0);
+    const uint64_t at = (uint64_t)tree_word("config", FERRY_CONFIG_SPACE_MSI_ADDRESS_HIGH + AWAY) << 32 |
+                        tree_word("config", FERRY_CONFIG_SPACE_MSI_ADDRESS_LOW + AWAY);
+    assert_non_null(link->operations->dma_find(link, at));
+    assert_int_not_equal(tree_word("config", FERRY_CONFIG_SPACE_MSI_DATA + AWAY), 0);
+    for (off_t place = FERRY_CONFIG_SPACE_MSI; place <= FERRY_CONFIG_SPACE_MSI_MASK; place += 4) {
+        assert_int_equal(tree_word("config", place), 0);
+    }
+    link->operations->close(link);
+    assert_int_equal(tree_word("config", AT) & FERRY_CONFIG_SPACE_MSI_ENABLE_MASK, 0);
+}
+
+static void an_interrupt_of_before_a_reset_is_none_behind_it(void **state)
+{
+    (void)state;
+    struct ferry_link *link = open_good();
+    unsigned reasons;
+    const uint64_t at = (uint64_t)tree_word("config", FERRY_CONFIG_SPACE_MSI_ADDRESS_HIGH) << 32 |
+                        tree_word("config", FERRY_CONFIG_SPACE_MSI_ADDRESS_LOW);
+    uint32_t *message = (uint32_t *)(uintptr_t)link->operations->dma_find(link, at);
+    // One that was seen, and one that nobody has looked for.
+    for (unsigned seen = 0; seen < 2; seen++) {
+        *message = 1;
+        assert_int_equal(seen ? link->operations->pump(link, 0, NULL) : FERRY_OK, FERRY_OK);
+        assert_int_equal(link->operations->reset(link), FERRY_OK);
+        assert_int_equal(link->operations->pump(link, 0, &reasons), FERRY_OK);
+        assert_int_equal(reasons, 0);
+        assert_int_equal(link->operations->take_interrupts(link), 0);
+    }
+    link->operations->close(link);
+}
+
+/// The upper half of COMMAND is STATUS, whose bits a written 1 clears.
+static void errors_that_the_function_has_seen_are_left_to_others(void **state)
+{
+    (void)state;
+    tree_set_word("config", FERRY_CONFIG_SPACE_COMMAND, 0xf9100140u);
+    struct ferry_link *link = open_good();
+    assert_int_equal(tree_word("config", FERRY_CONFIG_SPACE_COMMAND), 0x146);
+    tree_set_word("config", FERRY_CONFIG_SPACE_COMMAND, 0xf9100146u);
+    link->operations->close(link);
+    assert_int_equal(tree_word("config", FERRY_CONFIG_SPACE_COMMAND), 0x142);
+}
+
+static void time_is_the_device_s(void **state)
+{
+    (void)state;
+    const off_t at = FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_CYCLES;
+    struct ferry_link *link = open_good();
+    tree_set_word("resource0", at, 0xfffffff0u);
+    tree_set_word("resource0", at + 4, 3);
+    assert_int_equal(link->operations->cycles(link), 0x3fffffff0ull);
+    assert_int_equal(link->operations->reset(link), FERRY_OK);
+    tree_set_word("resource0", at, 16);
+    tree_set_word("resource0", at + 4, 0);
+    assert_int_equal(link->operations->cycles(link), 0x400000000ull);
+    assert_int_equal(tree_word("config", FERRY_CONFIG_SPACE_COMMAND) & 6, 6);
+    link->operations->close(link);
+}
+
+/// Its clock goes from 2^32 * n - 1 on to 2^32 * n, again and again, all 64 bits at once.
+struct clock {
+    uint64_t *time;
+    bool stop;
+};
+
+static void *tick(void *context)
+{
+    struct clock *clock = context;
+    for (uint64_t n = 1; !__atomic_load_n(&clock->stop, __ATOMIC_RELAXED); n++) {
+        __atomic_store_n(clock->time, (n << 32) - 1, __ATOMIC_SEQ_CST);
+        __atomic_store_n(clock->time, n << 32, __ATOMIC_SEQ_CST);
+    }
+    return NULL;
+}
+
+static void time_is_right_while_it_carries(void **state)
+{
+    (void)state;
+    struct ferry_link *link = open_good();
+    const int fd = open(tree_path(TREE_FOLDER "/resource0"), O_RDWR);
+    unsigned char *bar = mmap(NULL, TREE_BAR0, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(bar, MAP_FAILED);
+    struct clock clock = {(uint64_t *)(void *)(bar + FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_CYCLES), false};
+    pthread_t thread;
+    uint64_t before = 0, later = 0;
+    assert_int_equal(pthread_create(&thread, NULL, tick, &clock), 0);
+    // Until both were at work at the same time for long, however the system divides them.
+    for (unsigned seen = 0; seen < 20000 && before <= later;) {
+        before = __atomic_load_n(clock.time, __ATOMIC_SEQ_CST);
+        const uint64_t told = link->operations->cycles(link);
+        later = __atomic_load_n(clock.time, __ATOMIC_SEQ_CST);
+        seen += later != before;
+        before = told < before ? UINT64_MAX : told;
+    }
+    __atomic_store_n(&clock.stop, true, __ATOMIC_RELAXED);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    munmap(bar, TREE_BAR0);
+    close(fd);
+    link->operations->close(link);
+    assert_true(before <= later);
+}
+
+static void a_wait_is_as_long_where_time_s_low_half_goes_round(void **state)
+{
+    (void)state;
+    const off_t at = FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_CYCLES;
+    for (unsigned around = 0; around < 2; around++) {
+        struct ferry_link *link = open_good();
+        tree_set_word("resource0", at, around ? 0xffffff00u : 0x1000u);
+        sleeps = 0;
+        slept_cycles = 64;
+        assert_int_equal(link->operations->pump(link, 1000, NULL), FERRY_OK);
+        // 1000 cycles are 16 times 64, and it looks at the time at each eighth.
+        assert_in_range(sleeps, 16, 16 + 8);
+        link->operations->close(link);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(registers_and_video_memory),
+        CASE(a_device_that_goes_is_lost_by_name),
+        CASE(what_is_read_of_a_device_that_went_is_no_data),
+        CASE(a_function_that_is_removed_ends_no_program),
+        CASE(interrupt_messages_are_looked_for_in_memory),
+        CASE(interrupt_messages_may_stand_elsewhere_and_be_masked),
+        CASE(an_interrupt_of_before_a_reset_is_none_behind_it),
+        CASE(errors_that_the_function_has_seen_are_left_to_others),
+        CASE(time_is_the_device_s),
+        CASE(time_is_right_while_it_carries),
+        CASE(a_wait_is_as_long_where_time_s_low_half_goes_round),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
