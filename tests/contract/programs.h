@@ -52,6 +52,14 @@ static inline int ask_for(struct world *world, const struct program *p, D3DKMT_H
     return result;
 }
 
+// What the program may have of memory, and has.
+static inline struct ferry_vidmm_memory_info info_of(struct world *world, D3DKMT_HANDLE process)
+{
+    struct ferry_vidmm_memory_info info;
+    assert_int_equal(ferry_vidmm_memory_info(world->manager, process, 0, &info), FERRY_OK);
+    return info;
+}
+
 // A world whose own device, of no program, is gone: 64 pages for those that come.
 static inline struct world *program_world(void)
 {
