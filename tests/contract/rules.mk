@@ -136,7 +136,7 @@ TEST_PROGRAMS += $(MODEL2_SUITE)
 # of a transfer from place to place; on the real miniport neighbours counts how often a job goes out beside paging, and
 # the faults that va_update plants where addresses change would hit content there.
 VIRTUAL_PAGING := budgets chaos contents divided_budgets half_way instance_faults instances iommu_places neighbours notice programs \
-	random reserved residency table_faults tiles turns va_update waits
+	random reserved residency reset_cuts table_faults tiles turns va_update waits
 VIRTUAL_PAGING_SUITE := $(VIRTUAL_PAGING:%=$(BUILD)/tests/contract_%_virtual) \
 	$(patsubst %,$(BUILD)/tests/contract_%_kmd_virtual,$(filter-out neighbours va_update,$(VIRTUAL_PAGING)))
 $(VIRTUAL_PAGING_SUITE): %_virtual: % $(CONTRACT_SUITE)/rules.mk
@@ -146,8 +146,9 @@ $(VIRTUAL_PAGING_SUITE): %_virtual: % $(CONTRACT_SUITE)/rules.mk
 TEST_PROGRAMS += $(VIRTUAL_PAGING_SUITE)
 
 # And with page tables in system memory, those that look at them or at content.
-HOST_TABLES := chaos contents divided_budgets instances iommu_places notice pinned programs random table_faults tiles turns va_beside \
-	va_cells va_at_once va_ends va_instances va_over va_protect va_queues va_unmapped va_update va_waits va_zeros virtual_paging waits
+HOST_TABLES := chaos contents divided_budgets instances iommu_places notice pinned programs random reset_cuts table_faults tiles turns \
+	va_beside va_cells va_at_once va_ends va_instances va_over va_protect va_queues va_unmapped va_update va_waits va_zeros \
+	virtual_paging waits
 HOST_TABLES_SUITE := $(foreach name,$(HOST_TABLES),$(BUILD)/tests/contract_$(name)_host_tables \
 	$(BUILD)/tests/contract_$(name)_kmd_host_tables)
 $(filter-out $(MODEL2_ALWAYS:=_host_tables),$(HOST_TABLES_SUITE)): MODEL := FERRY_TEST_MODEL=2
