@@ -159,10 +159,13 @@ struct packet {
 NTSTATUS mini_build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument);
 void mini_error(struct machine *machine, const char *format, ...);
 uint32_t mini_random(struct machine *machine, uint32_t below);
-/// Host byte behind a bus address, NULL when the page is not mapped.
-uint8_t *mini_bus(struct machine *machine, uint64_t address);
 /// Host byte behind a GPU address; *run = bytes that follow it in one piece. NULL (and an error) when there is none.
 uint8_t *mini_gpu(struct machine *machine, uint64_t address, uint64_t *run);
+// ---- memcpy_pages.c ----
+/// Makes the machine's page source; its pages are locked by the machine's page lock.
+void mini_page_source(struct machine *machine);
+/// Host byte behind a bus address, NULL when the page is not mapped.
+uint8_t *mini_bus(struct machine *machine, uint64_t address);
 // ---- memcpy_ranges.c: driver model 1 ----
 NTSTATUS mini_acquire(HANDLE adapter, DXGKARG_ACQUIRESWIZZLINGRANGE *argument);
 NTSTATUS mini_release(HANDLE adapter, const DXGKARG_RELEASESWIZZLINGRANGE *argument);

@@ -7,7 +7,7 @@ MANAGER_SOURCES := $(wildcard host-driver/vidmm/*/*.c host-driver/ddi/*.c)
 MANAGER_SAN := $(call sanitized,$(MANAGER_SOURCES))
 MANAGER_TSAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-threads/%.o)
 SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,addresses crowd memcpy_build memcpy_machine \
-	memcpy_miniport memcpy_ranges memcpy_run memcpy_tables spy tiled window_watch world)
+	memcpy_miniport memcpy_pages memcpy_ranges memcpy_run memcpy_tables spy tiled window_watch world)
 SUITE_TESTS := $(filter-out test_threads,$(notdir $(basename $(wildcard $(CONTRACT_SUITE)/test_*.c))))
 # crowd.c looks who waits in the manager's line.
 CROWD_WAITS := -Wl,--wrap=pthread_cond_wait

@@ -19,8 +19,8 @@ INJECT_TEST := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject every_f
 	$(BUILD)/obj-san/host-driver/umd/error.o
 
 $(BUILD)/tests/inject_manager: $(INJECT_TEST) $(INJECT_MANAGER) \
-		$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,memcpy_build memcpy_machine memcpy_miniport memcpy_ranges memcpy_run \
-		memcpy_tables)
+		$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,memcpy_build memcpy_machine memcpy_miniport memcpy_pages memcpy_ranges \
+		memcpy_run memcpy_tables)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -o $@ -lcmocka -lpthread
 $(BUILD)/tests/inject_manager_kmd: $(INJECT_TEST) $(INJECT_MANAGER) $(INJECT_KMD) \
