@@ -91,7 +91,7 @@ $(BUILD)/tests/rtl_fetch:
 
 $(BUILD)/tests/rtl_endings:
 	@mkdir -p $(@D) $(BUILD)/verilated
-	$(call rtl_program,endings_bench,$(RTL_CPU_TEST)/endings_test.cpp $(RTL_CPU_TEST)/core_registers_cases.cpp,\
+	$(call rtl_program,endings_bench,$(addprefix $(RTL_CPU_TEST)/,endings_test.cpp endings_watch.cpp core_registers_cases.cpp),\
 	    $(RTL_CPU_TEST)/endings_bench.v)
 
 # The oracle is that of the firmware's tests.
