@@ -35,6 +35,7 @@ $(BUILD)/system/rectangles $(BUILD)/system/rectangle_sides: tests/system/rectang
 $(BUILD)/system/copy_rectangle $(BUILD)/system/va_rectangles $(BUILD)/system/copy_tiles \
     $(BUILD)/system/tiles $(BUILD)/system/tiled_images $(BUILD)/system/tile_addresses $(BUILD)/system/views $(BUILD)/system/linear_views \
     $(BUILD)/system/random_calls: tests/system/tile_images.h
+$(BUILD)/system/random_calls: tests/system/call_shadow.h
 $(BUILD)/system/va_update $(BUILD)/system/va_pages $(BUILD)/system/va_zeros $(BUILD)/system/va_named: tests/system/updates.h
 $(BUILD)/system/virtual $(BUILD)/system/tables: tests/system/virtual_machine.h
 # Others come in between two reads of a walk.
