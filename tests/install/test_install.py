@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `make install` leaves: which files, what the library shows, what its headers and its pkg-config file are good for, a
-program built on it, and what is left after `make uninstall`.
+"""What `make install` leaves: which files, what the library shows, what its headers and its pkg-config file are good for, and
+programs built on it.
 
 usage: test_install.py      (from the repository root, after what is installed was built)
 """
-import hashlib
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -16,46 +14,14 @@ import tempfile
 from pathlib import Path
 
 sys.path[:0] = ["tests/setup", "tests/install"]
-import manual
-from cases import run_cases
+import manual  # noqa: E402
+from cases import run_cases  # noqa: E402
+from installed import ENVIRONMENT, SONAME, VERSION, Installed, make, run  # noqa: E402
 
 HERE = os.getcwd()
-ENVIRONMENT = {name: value for name, value in os.environ.items()
-               if name not in ("V", "DESTDIR", "PREFIX", "prefix") and not name.startswith(("MAKE", "MFLAGS", "GNUMAKE", "PKG_CONFIG"))}
-VERSION = ".".join(re.findall(r"^#define FERRY_VERSION_\w+ (\d+)$", Path("host-driver/include/ferry/version.h").read_text(), re.M))
-SONAME = f"libferry.so.{VERSION.split('.', maxsplit=1)[0]}"
 HEADERS = sorted(path.name for path in Path("host-driver/include/ferry").iterdir())
 SYSTEM_LIBRARIES = {"libstdc++.so.6", "libgcc_s.so.1", "libm.so.6", "libc.so.6", "libz.so.1", "libpthread.so.0"}
 EXAMPLE = "docs/examples/library/poll_loop.c"
-
-
-def run(*command, **options):
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT | options.pop("environment", {}), **options)
-    assert done.returncode == 0, f"{shlex.join(map(str, command))[:300]}: {done.stdout[-500:]}{done.stderr[-1500:]}"
-    return done.stdout
-
-
-def make(*arguments, **environment):
-    return run("make", *arguments, environment=environment)
-
-
-class Installed:
-    """A tree that `make install` made, with a blank and a quote in its path."""
-
-    def __init__(self, folder, prefix="/usr/local"):
-        self.root, self.prefix = Path(folder, "an 'odd' place"), prefix
-        make(f"DESTDIR={self.root}", f"PREFIX={prefix}", "install")
-        self.at = Path(f"{self.root}{prefix}")
-
-    def files(self):
-        return sorted(str(path.relative_to(self.at)) for path in self.at.rglob("*") if path.is_symlink() or path.is_file())
-
-    def options(self, *asked):
-        """What pkg-config says for a program of this tree."""
-        found = run("pkg-config", *asked, "ferry", environment={
-            "PKG_CONFIG_LIBDIR": f"{self.at}/lib/pkgconfig", "PKG_CONFIG_SYSROOT_DIR": str(self.root)})
-        return shlex.split(found)
-
 
 KEPT = tempfile.TemporaryDirectory()
 COMMON = []
@@ -267,96 +233,6 @@ def pkg_config_tells_of_other_places(folder):
     assert Path(folder, "deb/man/man1/ferry.1").exists() and Path(folder, "deb/elsewhere&|\\1/include/ferry/ferry.h").exists()
 
 
-def state(tree):
-    return {name: hashlib.sha256((tree.at / name).read_bytes()).hexdigest() for name in tree.files()}
-
-
-def installing_again_changes_nothing_and_uninstalling_leaves_what_is_not_ours(folder):
-    tree = Installed(folder)
-    before = state(tree)
-    with open(tree.at / "bin/ferry", "rb") as running:
-        make(f"DESTDIR={tree.root}", "install")
-        assert state(tree) == before
-        assert os.fstat(running.fileno()).st_nlink == 0, "a program that runs is written into"
-    (tree.at / "lib/libother.so").write_text("")
-    (tree.at / "include/ferry/theirs.h").write_text("")
-    for _ in range(2):
-        make(f"DESTDIR={tree.root}", "uninstall")
-        assert tree.files() == ["include/ferry/theirs.h", "lib/libother.so"], tree.files()
-    (tree.at / "include/ferry/theirs.h").unlink()
-    make(f"DESTDIR={tree.root}", "uninstall")
-    assert not (tree.at / "include/ferry").exists()
-
-
-def folders(root):
-    return sorted(str(path.relative_to(root)) for path in Path(root).rglob("*") if path.is_dir())
-
-
-def uninstalling_takes_the_folders_that_the_install_made_and_no_others(folder):
-    root = Path(folder, "a place")
-    for before in ([], ["usr/local/bin", "usr/local/share/man/man7"], ["usr/local/lib/pkgconfig", "usr/local/include/ferry"]):
-        for name in before:
-            Path(root, name).mkdir(parents=True)
-        was = folders(root)
-        for _ in range(2):  # The second finds its folders there, and they are the first's.
-            make(f"DESTDIR={root}", "install")
-        make(f"DESTDIR={root}", "uninstall")
-        # One folder is ours alone, whoever made it.
-        assert folders(root) == [name for name in was if name != "usr/local/include/ferry"], (before, folders(root))
-        assert root.exists() == bool(before)
-        shutil.rmtree(root, ignore_errors=True)
-    make(f"DESTDIR={root}", "install")
-    Path(root, "usr/local/share/theirs").write_text("")
-    make(f"DESTDIR={root}", "uninstall")
-    assert folders(root) == ["usr", "usr/local", "usr/local/share"], folders(root)
-    # Places outside of the prefix, and slashes in plenty.
-    shutil.rmtree(root)
-    Path(root, "opt").mkdir(parents=True)
-    places = ["PREFIX=/opt//it/", "libdir=/lib/x", "mandir=/man/", "includedir=/opt/h"]
-    make(f"DESTDIR={root}/", *places, "install")
-    assert Path(root, "lib/x/libferry.so").exists()
-    make(f"DESTDIR={root}/", *places, "uninstall")
-    assert folders(root) == ["opt"], folders(root)
-
-
-def uninstalling_looks_where_the_installs_put_things(folder):
-    """Two installs with places of their own below one prefix; who uninstalls tells the prefix alone."""
-    root = Path(folder, "a place")
-    Path(root, "usr").mkdir(parents=True)
-    for places in (["libdir=/usr/local/lib 64", "mandir=/usr/local/man"], ["bindir=/opt/bin", "includedir=/usr/local/h"]):
-        make(f"DESTDIR={root}", *places, "install")
-    done = subprocess.run(["make", f"DESTDIR={root}", "uninstall"], capture_output=True, text=True, check=False, env=ENVIRONMENT)
-    assert done.returncode == 0 and not done.stderr, done
-    assert [str(path.relative_to(root)) for path in root.rglob("*")] == ["usr"], list(root.rglob("*"))
-    # Where nothing says what was put where, that is said, and what stands elsewhere is left.
-    make(f"DESTDIR={root}", "libdir=/usr/lib64", "install")
-    done = subprocess.run(["make", f"DESTDIR={root}", "PREFIX=/opt", "uninstall"], capture_output=True, text=True, check=False,
-                          env=ENVIRONMENT)
-    assert done.returncode == 0, done
-    assert f"uninstall: no {root}/opt/share/pageferry/folders" in done.stderr and "/opt/lib," in done.stderr, done.stderr
-    assert Path(root, "usr/local/bin/ferry").exists() and Path(root, "usr/lib64/libferry.so").exists()
-
-
-def uninstalling_a_copy_leaves_what_it_was_copied_from(folder):
-    """The list in a copied tree names the places of the first one."""
-    first = Installed(folder, "/first")
-    copy = Path(first.root, "copy")
-    before = state(first)
-    shutil.copytree(first.at, copy, symlinks=True)
-    done = subprocess.run(["make", f"DESTDIR={first.root}", "PREFIX=/copy", "uninstall"], capture_output=True, text=True, check=False,
-                          env=ENVIRONMENT)
-    assert done.returncode == 0 and "is of an install that has it elsewhere" in done.stderr, done
-    assert state(first) == before, first.files()
-    assert not [path for path in copy.rglob("*") if not path.is_dir()], list(copy.rglob("*"))
-    # A list that says nothing of places, as it was once written.
-    kept = Path(first.at, "share/pageferry/folders")
-    kept.write_text("".join(line for line in kept.read_text().splitlines(True) if line.startswith("/")))
-    done = subprocess.run(["make", f"DESTDIR={first.root}", "PREFIX=/first", "uninstall"], capture_output=True, text=True, check=False,
-                          env=ENVIRONMENT)
-    assert done.returncode == 0 and "does not say where things were put" in done.stderr, done
-    assert not first.at.exists(), first.files()
-
-
 def the_loaders_cache_is_made_anew_by_root_for_the_running_system(folder):
     """With commands of our own in the place of `id` and `ldconfig`."""
     commands = Path(folder, "commands")
@@ -370,27 +246,6 @@ def the_loaders_cache_is_made_anew_by_root_for_the_running_system(folder):
             make(*tree, f"PREFIX={folder}/here", action, PATH=f"{commands}:{os.environ['PATH']}", WHO=who, TOLD=str(told))
             assert (told.read_text().count("made") if told.exists() else 0) == times, (who, tree, action)
             told.unlink(missing_ok=True)
-
-
-def another_release_keeps_its_links(folder):
-    tree = Installed(folder)
-    libraries = tree.at / "lib"
-    (libraries / "libferry.so.0.99.0").write_bytes(b"newer")
-    (libraries / "libferry.so.0").unlink()
-    (libraries / "libferry.so.0").symlink_to("libferry.so.0.99.0")
-    make(f"DESTDIR={tree.root}", "uninstall")
-    left = sorted(path.name for path in libraries.glob("libferry*"))
-    assert left == ["libferry.so", "libferry.so.0", "libferry.so.0.99.0"], left
-    assert (libraries / "libferry.so").read_bytes() == b"newer"
-
-
-def an_older_release_has_its_links_back(folder):
-    tree = Installed(folder)
-    libraries = tree.at / "lib"
-    for name in ("libferry.so.0.0.9", "libferry.so.0.0.10"):
-        (libraries / name).write_text(name)
-    make(f"DESTDIR={tree.root}", "uninstall")
-    assert os.readlink(libraries / SONAME) == "libferry.so.0.0.10" and os.readlink(libraries / "libferry.so") == SONAME
 
 
 def what_was_a_link_is_replaced_not_written_through(folder):
@@ -500,13 +355,8 @@ CASES = [exactly_these_files_are_installed, folders_can_be_entered_whatever_the_
          headers_stand_alone_in_c, headers_stand_alone_in_cplusplus, calls_have_c_names_in_cplusplus,
          the_example_runs_on_the_shared_library, the_example_runs_on_the_static_library, our_library_alone_can_be_static,
          a_verilated_runtime_beside_it_is_another_one, the_tool_runs_from_its_new_place, the_simulator_serves_from_its_new_place,
-         pkg_config_tells_of_other_places,
-         installing_again_changes_nothing_and_uninstalling_leaves_what_is_not_ours,
-         uninstalling_takes_the_folders_that_the_install_made_and_no_others,
-         uninstalling_looks_where_the_installs_put_things, uninstalling_a_copy_leaves_what_it_was_copied_from,
-         the_loaders_cache_is_made_anew_by_root_for_the_running_system,
-         another_release_keeps_its_links,
-         an_older_release_has_its_links_back, what_was_a_link_is_replaced_not_written_through,
+         pkg_config_tells_of_other_places, the_loaders_cache_is_made_anew_by_root_for_the_running_system,
+         what_was_a_link_is_replaced_not_written_through,
          what_depends_on_the_machine_can_stand_elsewhere, the_shared_library_is_bound_when_it_is_loaded,
          installing_writes_nothing_here,
          places_are_given_whole, what_pkg_config_cannot_be_told_is_refused,
