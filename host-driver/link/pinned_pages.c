@@ -12,111 +12,25 @@
 #include <unistd.h>
 
 #include "link/link.h"
+#include "link/page_slots.h"
 #include "link/problem.h"
 
-#define PAGE_BYTES  4096u
-#define HUGE_BYTES  0x200000u
-#define MOST_TRIES  4u // Pieces of memory in which pages that follow each other are looked for.
-#define FIRST_SLOTS 1024u
-#define MOST_LOOKS  256u // Pages that pagemap is asked about at a time, when they are unmapped.
+#define PAGE_BYTES 4096u
+#define HUGE_BYTES 0x200000u
+#define MOST_TRIES 4u   // Pieces of memory in which pages that follow each other are looked for.
+#define MOST_LOOKS 256u // Pages that pagemap is asked about at a time, when they are unmapped.
 
 // An entry of /proc/self/pagemap.
 #define ENTRY_PRESENT 0x8000000000000000ull
 #define ENTRY_SHARED  0x2000000000000000ull // Of a file, or of several processes.
 #define ENTRY_FRAME   0x007fffffffffffffull
 
-/// A page that the device reaches; memory NULL = the slot is free. One that the process has at several addresses has a
-/// slot for each: which of them is given up nobody tells, so all stay locked until the page is mapped for none.
-struct slot {
-    uint64_t frame;
-    unsigned char *memory;
-    uint32_t times; // It is mapped so many times, those of its other addresses not counted.
-};
-
 struct ferry_pinned_pages {
     int pagemap;
-    struct slot *slot; // Open addressing.
-    size_t slots, used;
+    struct ferry_page_slots reached;
     unsigned char *spare; // Locked pages whose frames follow each other.
     size_t spare_count;
 };
-
-// ---- The table --------------------------------------------------------------------------------------------------
-
-static size_t place_of(const struct ferry_pinned_pages *pages, uint64_t frame)
-{
-    return (size_t)(frame * 0x9e3779b97f4a7c15ull >> 20) & (pages->slots - 1);
-}
-
-/// The first slot of the frame from that one on, or the free one where it would stand.
-static struct slot *slot_from(const struct ferry_pinned_pages *pages, size_t at, uint64_t frame)
-{
-    while (pages->slot[at].memory != NULL && pages->slot[at].frame != frame) {
-        at = (at + 1) & (pages->slots - 1);
-    }
-    return &pages->slot[at];
-}
-
-static struct slot *slot_of(const struct ferry_pinned_pages *pages, uint64_t frame)
-{
-    return slot_from(pages, place_of(pages, frame), frame);
-}
-
-/// The frame's next slot.
-static struct slot *slot_behind(const struct ferry_pinned_pages *pages, const struct slot *slot, uint64_t frame)
-{
-    return slot_from(pages, ((size_t)(slot - pages->slot) + 1) & (pages->slots - 1), frame);
-}
-
-/// The frame's slot with this address.
-static struct slot *slot_with(const struct ferry_pinned_pages *pages, uint64_t frame, const unsigned char *memory)
-{
-    struct slot *slot = slot_of(pages, frame);
-    while (slot->memory != NULL && slot->memory != memory) {
-        slot = slot_behind(pages, slot, frame);
-    }
-    return slot;
-}
-
-static bool make_room(struct ferry_pinned_pages *pages, size_t more)
-{
-    size_t slots = pages->slots == 0 ? FIRST_SLOTS : pages->slots;
-    while ((pages->used + more) * 2 > slots) {
-        slots *= 2;
-    }
-    if (slots == pages->slots) {
-        return true;
-    }
-    struct ferry_pinned_pages larger = *pages;
-    larger.slots = slots;
-    larger.slot = calloc(slots, sizeof(*larger.slot));
-    if (larger.slot == NULL) {
-        return false;
-    }
-    for (size_t n = 0; n < pages->slots; n++) {
-        if (pages->slot[n].memory != NULL) {
-            *slot_with(&larger, pages->slot[n].frame, pages->slot[n].memory) = pages->slot[n];
-        }
-    }
-    free(pages->slot);
-    *pages = larger;
-    return true;
-}
-
-/// Take an entry away; those behind it that were kept from their places move up.
-static void free_slot(struct ferry_pinned_pages *pages, struct slot *slot)
-{
-    size_t hole = (size_t)(slot - pages->slot);
-    const size_t last = pages->slots - 1;
-    for (size_t at = (hole + 1) & last; pages->slot[at].memory != NULL; at = (at + 1) & last) {
-        if (((at - place_of(pages, pages->slot[at].frame)) & last) >= ((at - hole) & last)) {
-            pages->slot[hole] = pages->slot[at];
-            hole = at;
-        }
-    }
-    pages->slot[hole].memory = NULL;
-    pages->used--;
-}
 
 // ---- Locking ----------------------------------------------------------------------------------------------------
 
@@ -182,18 +96,11 @@ static void look_again(const struct ferry_pinned_pages *pages, const unsigned ch
     }
 }
 
-static bool is_there_still(const struct ferry_pinned_pages *pages, const struct slot *slot)
+static bool is_there_still(const struct ferry_pinned_pages *pages, const struct ferry_page_slot *slot)
 {
     bool there;
     look_again(pages, slot->memory, 1, &slot->frame, &there);
     return there;
-}
-
-/// The page has one address.
-static bool is_alone(const struct ferry_pinned_pages *pages, uint64_t frame)
-{
-    const struct slot *slot = slot_of(pages, frame);
-    return slot->memory == NULL || slot_behind(pages, slot, frame)->memory == NULL;
 }
 
 // ---- Pages that follow each other -------------------------------------------------------------------------------
@@ -279,7 +186,7 @@ static int find_run(struct ferry_pinned_pages *pages, size_t count)
 static int gather(struct ferry_pinned_pages *pages, void *memory, size_t count, uint64_t *entry)
 {
     for (size_t n = 0; n < count; n++) {
-        if (slot_of(pages, entry[n] & ENTRY_FRAME)->memory != NULL) {
+        if (ferry_page_slot_of(&pages->reached, entry[n] & ENTRY_FRAME)->memory != NULL) {
             ferry_problem_set("memory that the device reaches already cannot be put where its pages follow each other");
             return FERRY_ERROR_NO_HOST_MEMORY;
         }
@@ -349,15 +256,15 @@ void ferry_pinned_destroy(struct ferry_pinned_pages *pages)
     if (pages == NULL) {
         return;
     }
-    for (size_t n = 0; n < pages->slots; n++) {
-        struct slot *slot = &pages->slot[n];
+    for (size_t n = 0; n < pages->reached.slots; n++) {
+        struct ferry_page_slot *slot = &pages->reached.slot[n];
         if (slot->memory != NULL && is_there_still(pages, slot)) {
             unlock(slot->memory, 1);
         }
     }
     drop_spare(pages);
     close(pages->pagemap);
-    free(pages->slot);
+    free(pages->reached.slot);
     free(pages);
 }
 
@@ -371,10 +278,10 @@ static bool follow_each_other(const uint64_t *entry, size_t count)
 static void unlock_unmapped(const struct ferry_pinned_pages *pages, unsigned char *memory, size_t count, uint64_t *mark)
 {
     memset(mark, 0, count * sizeof(*mark));
-    for (size_t n = 0; n < pages->slots; n++) {
+    for (size_t n = 0; n < pages->reached.slots; n++) {
         // As numbers: a page elsewhere is of another object.
-        const uintptr_t page = ((uintptr_t)pages->slot[n].memory - (uintptr_t)memory) / PAGE_BYTES;
-        if (pages->slot[n].memory != NULL && page < count) {
+        const uintptr_t page = ((uintptr_t)pages->reached.slot[n].memory - (uintptr_t)memory) / PAGE_BYTES;
+        if (pages->reached.slot[n].memory != NULL && page < count) {
             mark[page] = 1;
         }
     }
@@ -393,7 +300,7 @@ int ferry_pinned_add(struct ferry_pinned_pages *pages, void *memory, size_t coun
         (flags & ~FERRY_DMA_CONSECUTIVE) != 0) {
         return FERRY_ERROR_ARGUMENT;
     }
-    if (!make_room(pages, count)) {
+    if (!ferry_page_slots_reserve(&pages->reached, count)) {
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
     int error = lock(memory, count);
@@ -404,10 +311,10 @@ int ferry_pinned_add(struct ferry_pinned_pages *pages, void *memory, size_t coun
     for (size_t n = 0; n < count && error == FERRY_OK; n++) {
         const uint64_t frame = bus[n] & ENTRY_FRAME;
         unsigned char *page = (unsigned char *)memory + n * PAGE_BYTES;
-        struct slot *slot = slot_with(pages, frame, page);
+        struct ferry_page_slot *slot = ferry_page_slot_with(&pages->reached, frame, page);
         if (slot->memory == NULL) {
-            *slot = (struct slot){.frame = frame, .memory = page};
-            pages->used++;
+            *slot = (struct ferry_page_slot){.frame = frame, .memory = page};
+            pages->reached.used++;
         }
         slot->times++;
         bus[n] = frame * PAGE_BYTES;
@@ -421,21 +328,22 @@ int ferry_pinned_add(struct ferry_pinned_pages *pages, void *memory, size_t coun
 /// Of a page with several addresses: once less. They go when the last one does.
 static void remove_one_of_several(struct ferry_pinned_pages *pages, uint64_t frame)
 {
-    struct slot *slot = slot_of(pages, frame);
+    struct ferry_page_slot *slot = ferry_page_slot_of(&pages->reached, frame);
     while (slot->times == 0) {
-        slot = slot_behind(pages, slot, frame);
+        slot = ferry_page_slot_behind(&pages->reached, slot, frame);
     }
     slot->times--;
-    for (slot = slot_of(pages, frame); slot->memory != NULL; slot = slot_behind(pages, slot, frame)) {
+    for (slot = ferry_page_slot_of(&pages->reached, frame); slot->memory != NULL;
+         slot = ferry_page_slot_behind(&pages->reached, slot, frame)) {
         if (slot->times != 0) {
             return;
         }
     }
-    while ((slot = slot_of(pages, frame))->memory != NULL) {
+    while ((slot = ferry_page_slot_of(&pages->reached, frame))->memory != NULL) {
         if (is_there_still(pages, slot)) {
             unlock(slot->memory, 1);
         }
-        free_slot(pages, slot);
+        ferry_page_slots_free(&pages->reached, slot);
     }
 }
 
@@ -468,9 +376,9 @@ static void unlock_leaving(const struct ferry_pinned_pages *pages, struct leavin
 void ferry_pinned_remove(struct ferry_pinned_pages *pages, const uint64_t *bus, size_t count)
 {
     struct leaving leaving = {.count = 0};
-    for (size_t n = 0; n < count && pages->used != 0; n++) {
-        struct slot *slot = slot_of(pages, bus[n] / PAGE_BYTES);
-        if (!is_alone(pages, bus[n] / PAGE_BYTES)) {
+    for (size_t n = 0; n < count && pages->reached.used != 0; n++) {
+        struct ferry_page_slot *slot = ferry_page_slot_of(&pages->reached, bus[n] / PAGE_BYTES);
+        if (!ferry_page_is_alone(&pages->reached, bus[n] / PAGE_BYTES)) {
             remove_one_of_several(pages, bus[n] / PAGE_BYTES);
             continue;
         }
@@ -483,7 +391,7 @@ void ferry_pinned_remove(struct ferry_pinned_pages *pages, const uint64_t *bus, 
         }
         leaving.first = leaving.count == 0 ? slot->memory : leaving.first;
         leaving.frame[leaving.count++] = slot->frame;
-        free_slot(pages, slot);
+        ferry_page_slots_free(&pages->reached, slot);
     }
     unlock_leaving(pages, &leaving);
 }
@@ -491,14 +399,14 @@ void ferry_pinned_remove(struct ferry_pinned_pages *pages, const uint64_t *bus, 
 const void *ferry_pinned_find(const struct ferry_pinned_pages *pages, uint64_t bus)
 {
     const uint64_t frame = bus / PAGE_BYTES;
-    const struct slot *slot = pages->used == 0 ? NULL : slot_of(pages, frame);
+    const struct ferry_page_slot *slot = pages->reached.used == 0 ? NULL : ferry_page_slot_of(&pages->reached, frame);
     while (slot != NULL && slot->memory != NULL && !is_there_still(pages, slot)) {
-        slot = slot_behind(pages, slot, frame);
+        slot = ferry_page_slot_behind(&pages->reached, slot, frame);
     }
     return slot == NULL || slot->memory == NULL ? NULL : slot->memory + bus % PAGE_BYTES;
 }
 
 uint64_t ferry_pinned_count(const struct ferry_pinned_pages *pages)
 {
-    return pages->used;
+    return pages->reached.used;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The help of `ferry` and of its commands. The manual page is held against it (tests/install/manual.py).
 #include "tools/help_text.h"
 
 const char ferry_general_help[] =
