@@ -352,9 +352,14 @@ size_t ferry_frames_queued(const struct ferry_frames *frames)
     return words;
 }
 
+bool ferry_frames_waiting(const struct ferry_frames *frames)
+{
+    return frames->arrived != frames->consumed;
+}
+
 const uint32_t *ferry_frames_receive(struct ferry_frames *frames, bool *control, size_t *count)
 {
-    if (frames->arrived == frames->consumed) {
+    if (!ferry_frames_waiting(frames)) {
         return NULL;
     }
     const uint32_t place = frames->consumed % 256;

@@ -107,6 +107,8 @@ bool ferry_frames_open(const struct ferry_frames *frames);
 bool ferry_frames_send(struct ferry_frames *frames, bool control, const uint32_t *words, size_t count);
 /// Words that were queued, TLPs alone, and were not acknowledged.
 size_t ferry_frames_queued(const struct ferry_frames *frames);
+/// Whether receive() has one.
+bool ferry_frames_waiting(const struct ferry_frames *frames);
 /// The next packet, or NULL. Valid until the next call of this. Its room is the other side's again.
 const uint32_t *ferry_frames_receive(struct ferry_frames *frames, bool *control, size_t *count);
 

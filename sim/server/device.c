@@ -8,8 +8,6 @@
 
 #define SETTLE_CYCLES 500000u // More than an answer may take; a device that is stuck keeps nobody.
 #define SETTLE_SLICE  1000u
-// Of a turn, whatever the host asks for: about a second. Then it hears how far that was, and others have theirs.
-#define TURN_CYCLES 100000u
 
 static void run(struct server_device *device, uint64_t cycles)
 {
@@ -26,21 +24,6 @@ static void note_read(struct server_device *device, uint8_t tag, bool waits)
 {
     const uint32_t bit = 1u << tag % 32;
     device->reads[tag / 32] = waits ? device->reads[tag / 32] | bit : device->reads[tag / 32] & ~bit;
-}
-
-void server_device_take(struct server_device *device, const uint32_t *words, size_t count)
-{
-    struct ferry_tlp tlp;
-    if (ferry_tlp_decode(words, count, &tlp) &&
-        (tlp.kind == FERRY_TLP_MEMORY_READ || tlp.kind == FERRY_TLP_CONFIG_READ ||
-         tlp.kind == FERRY_TLP_CONFIG_WRITE)) {
-        note_read(device, tlp.tag, true);
-    }
-    device->given += (uint32_t)count;
-    // The link's model has room for thousands; what is beyond has to wait for the device.
-    while (!ferry_sim_send(device->sim, words, count) && !device->stopped) {
-        run(device, 1);
-    }
 }
 
 /// The packets that have left the device, into `back` or, without a host, nowhere.
@@ -62,6 +45,27 @@ static void collect(struct server_device *device, bool keep)
     }
 }
 
+void server_device_take(struct server_device *device, const uint32_t *words, size_t count)
+{
+    struct ferry_tlp tlp;
+    if (ferry_tlp_decode(words, count, &tlp) &&
+        (tlp.kind == FERRY_TLP_MEMORY_READ || tlp.kind == FERRY_TLP_CONFIG_READ ||
+         tlp.kind == FERRY_TLP_CONFIG_WRITE)) {
+        note_read(device, tlp.tag, true);
+    }
+    device->given += (uint32_t)count;
+    // The link's model has room for thousands; what is beyond has to wait for the device, which stands while something
+    // of its own is not taken.
+    for (uint32_t n = 0; !device->stopped && !ferry_sim_send(device->sim, words, count); n++) {
+        run(device, 1);
+        collect(device, true);
+        if (n == SETTLE_CYCLES) {
+            device->stopped = true;
+            fprintf(stderr, "ferry-sim: the device takes nothing any more\n");
+        }
+    }
+}
+
 void server_device_message(struct server_device *device, const uint32_t *words, size_t count)
 {
     struct ferry_tunnel_message message;
@@ -77,7 +81,7 @@ void server_device_message(struct server_device *device, const uint32_t *words, 
         return;
     }
     if (!device->stopped) {
-        run(device, message.value < TURN_CYCLES ? message.value : TURN_CYCLES);
+        run(device, message.value < SERVER_TURN_CYCLES ? message.value : SERVER_TURN_CYCLES);
         collect(device, true);
     }
     const struct ferry_tunnel_message answer = {.code =

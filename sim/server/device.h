@@ -11,6 +11,9 @@
 #include "link/frames.h"
 #include "link/packet_queue.h"
 
+/// Of a turn, whatever the host asks for: about a second. Then it hears how far that was, and others have theirs.
+#define SERVER_TURN_CYCLES 100000u
+
 struct server_device {
     struct ferry_sim *sim;
     bool used;                      // A host has a session with it.
@@ -20,7 +23,8 @@ struct server_device {
     struct ferry_packet_queue back; // To the host.
 };
 
-/// A TLP of the host's.
+/// A TLP of the host's. Where the device has no room for it it runs until it has, and what it sends goes into `back`;
+/// one that never has is stopped.
 void server_device_take(struct server_device *device, const uint32_t *words, size_t count);
 /// A message of the host's. What the device sends goes into `back`, the answer behind it.
 void server_device_message(struct server_device *device, const uint32_t *words, size_t count);

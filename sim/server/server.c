@@ -34,6 +34,7 @@ struct server {
     unsigned device_count;
     struct host *hosts[MOST_HOSTS]; // Oldest first.
     unsigned host_count;
+    unsigned next; // Whose turn it is, if it has something to do.
 };
 
 /// The host is gone: its device is free, and ready for another.
@@ -170,17 +171,21 @@ static void answer(struct server *server, struct host *host, const struct ferry_
     ferry_frames_answer(&host->frames, &answer);
 }
 
-static void take_packets(struct server *server, struct host *host)
+/// There are packets of its that its device may have now.
+static bool works(const struct host *host)
 {
-    struct ferry_tunnel_hello hello;
-    bool control;
-    size_t count;
-    const uint32_t *words;
-    if (ferry_frames_hello(&host->frames, &hello)) {
-        answer(server, host, &hello);
-    }
-    while (host->device != NULL && ferry_packet_queue_words(&host->device->back) < MOST_BACK &&
-           (words = ferry_frames_receive(&host->frames, &control, &count)) != NULL) {
+    return !host->gone && host->device != NULL && ferry_frames_waiting(&host->frames) &&
+           ferry_packet_queue_words(&host->device->back) < MOST_BACK;
+}
+
+/// Its packets, until its device has run for as long as one may at a time.
+static void take_packets(struct host *host)
+{
+    const uint64_t start = ferry_sim_cycles(host->device->sim);
+    while (works(host) && ferry_sim_cycles(host->device->sim) - start < SERVER_TURN_CYCLES) {
+        bool control;
+        size_t count;
+        const uint32_t *words = ferry_frames_receive(&host->frames, &control, &count);
         if (control) {
             server_device_message(host->device, words, count);
         } else {
@@ -230,26 +235,48 @@ static bool write_host(struct host *host)
     }
 }
 
-/// What it sent before may have waited for room, too. false = the host is gone.
+/// What moves without time passing at a device, so that nobody waits for another's. false = the host is gone.
 static bool serve_host(struct server *server, struct host *host, bool reads)
 {
+    struct ferry_tunnel_hello hello;
     if (reads && !read_host(host)) {
         return false;
     }
-    take_packets(server, host);
+    if (ferry_frames_hello(&host->frames, &hello)) {
+        answer(server, host, &hello);
+    }
     return write_host(host);
+}
+
+/// One host's, in turn: any number of turns may wait at each.
+static void let_one_work(struct server *server)
+{
+    for (unsigned n = 0; n < server->host_count; n++) {
+        struct host *host = server->hosts[(server->next + n) % server->host_count];
+        if (works(host)) {
+            server->next = (server->next + n + 1) % server->host_count;
+            take_packets(host);
+            if (!write_host(host)) {
+                leave(host);
+            }
+            return;
+        }
+    }
 }
 
 static int serve(struct server *server, int listener)
 {
     struct pollfd ready[MOST_HOSTS + 1] = {{.fd = listener, .events = POLLIN}};
+    const struct timespec now = {0, 0};
+    bool work = false;
     for (unsigned n = 0; n < server->host_count; n++) {
         const struct host *host = server->hosts[n];
         const bool writes = host->byte_taken != host->byte_count;
         ready[n + 1] = (struct pollfd){.fd = host->fd, .events = (short)(POLLIN | (writes ? POLLOUT : 0))};
+        work = work || works(host);
     }
     // The signals that end it are blocked but here, so that none comes between the question and the wait.
-    if (server_wait(ready, server->host_count + 1, NULL) < 0) {
+    if (server_wait(ready, server->host_count + 1, work ? &now : NULL) < 0) {
         return errno == EINTR ? 0 : -1;
     }
     for (unsigned n = 0; n < server->host_count; n++) {
@@ -259,6 +286,7 @@ static int serve(struct server *server, int listener)
             leave(host);
         }
     }
+    let_one_work(server);
     free_those_gone(server);
     if (ready[0].revents != 0) {
         take_host(server, listener);

@@ -104,10 +104,12 @@ class Session:
         link.sendall(hello(session))
         self.verdict = answer(link, session)[2]
 
-    def run(self, cycles):
-        message = struct.pack("<IIQ", RUN, 0, cycles)
-        self.link.sendall(frame(CREDIT | CONTROL | COUNTED | self.sent % 128 << 8 | self.told % 128 << 16, message))
+    def packet(self, payload, control=0):
+        self.link.sendall(frame(CREDIT | control | COUNTED | self.sent % 128 << 8 | self.told % 128 << 16, payload))
         self.sent += 1
+
+    def run(self, cycles):
+        self.packet(struct.pack("<IIQ", RUN, 0, cycles), CONTROL)
 
     def take(self):
         """Wait for bytes, and take the frames in them. A frame that is missing comes no more, so none may be."""

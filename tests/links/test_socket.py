@@ -183,6 +183,33 @@ def greedy(path):
             host.run(1 << 60)
             process.send_signal(signal.SIGTERM)
             check(process.wait(60) == 0, "nor_a_signal", "")
+    with simulator(f"unix:{path}", "--devices", "2") as process:
+        with connect(path) as link:
+            host = frames.Session(link, 12)
+            for _ in range(60):
+                host.run(1 << 60)
+            good, said = info_is_right(f"unix:{path}")
+            check(good, "a_host_with_many_turns_at_once_holds_up_no_other", said)
+            with connect(path) as more:  # It dies with as many still to come, and has no device then.
+                second = frames.Session(more, 13)
+                for _ in range(60):
+                    second.run(1 << 60)
+            with connect(path) as more:
+                check(verdict(more, 14)[2] == frames.ACCEPTED, "what_a_host_that_died_had_still_to_run_is_not_run")
+            process.send_signal(signal.SIGTERM)
+            check(process.wait(30) == 0, "nor_a_signal_by_many_turns")
+    with simulator(f"unix:{path}") as process, connect(path) as link:
+        # More than the device has room for, and never a turn: it runs by itself, and stands while what it sends is not taken.
+        host = frames.Session(link, 15)
+        packets, link_time = 9000, time.monotonic() + 300
+        for n in range(packets):
+            host.packet(struct.pack("<III", 1, n % 16 << 8 | 15, 0))
+            while host.sent - host.acknowledged > 50 and time.monotonic() < link_time:
+                host.take()
+                host.tell()
+        check(host.acknowledged > packets - 100, "reads_without_a_turn_are_taken", host.acknowledged)
+        process.send_signal(signal.SIGTERM)
+        check(process.wait(30) == 0, "nor_a_signal_by_reads")
 
 
 def begins_anew(path):
