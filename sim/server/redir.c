@@ -14,9 +14,15 @@
 #include "server/wait.h"
 
 #define MOST_TRANSFERS 256u       // Of a guest's, that wait; libusb and a kernel keep some ten.
-#define MOST_BYTES     (1u << 24) // Of one.
-#define DEVICE_BYTES   18u        // Of a device descriptor (USB 2.0, 9.6.1).
-#define ALL_ENDPOINTS  32         // Sixteen each way, as usbredir numbers them.
+#define MOST_BYTES     (1u << 24) // Of one,
+#define MOST_WAITING   (1u << 26) // and of all of them.
+// Answers that a guest does not take; then nothing more that it asks is looked at. The parser walks through them for
+// each that is added.
+#define MOST_ANSWERS      1024
+#define MOST_ANSWER_BYTES (1u << 20)
+#define TURN_BYTES        4096u // Of a guest's, between two looks at the signals.
+#define DEVICE_BYTES      18u   // Of a device descriptor (USB 2.0, 9.6.1).
+#define ALL_ENDPOINTS     32    // Sixteen each way, as usbredir numbers them.
 
 struct transfer {
     struct transfer *next;
@@ -33,6 +39,8 @@ struct guest {
     struct usbredirparser *parser;
     struct transfer *out, *in; // Oldest first.
     unsigned transfers;
+    size_t waiting; // Bytes of theirs.
+    size_t turn;    // Bytes that may still be read in this one.
     uint8_t configuration;
     uint8_t data[65536]; // Of a control transfer.
 };
@@ -47,10 +55,22 @@ static void log_parser(void *context, int level, const char *text)
     }
 }
 
+static bool takes_no_answers(const struct guest *guest)
+{
+    return usbredirparser_has_data_to_write(guest->parser) > MOST_ANSWERS ||
+           usbredirparser_get_bufferered_output_size(guest->parser) > MOST_ANSWER_BYTES;
+}
+
+/// The parser goes on while this gives something. A guest that always has more to ask would keep it for ever.
 static int read_guest(void *context, uint8_t *data, int count)
 {
-    const struct guest *guest = context;
-    const ssize_t got = recv(guest->fd, data, (size_t)count, MSG_DONTWAIT);
+    struct guest *guest = context;
+    const size_t most = (size_t)count < guest->turn ? (size_t)count : guest->turn;
+    if (most == 0 || takes_no_answers(guest)) {
+        return 0;
+    }
+    const ssize_t got = recv(guest->fd, data, most, MSG_DONTWAIT);
+    guest->turn -= got > 0 ? (size_t)got : 0;
     return got > 0 ? (int)got : got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
@@ -80,6 +100,7 @@ static enum redir_result request(struct guest *guest, uint8_t type, uint8_t code
                               (uint8_t)length,
                               (uint8_t)(length >> 8)};
     *moved = 0;
+    guest->turn = 0; // This takes time.
     return guest->host->control(guest->host->context, setup, guest->data, moved);
 }
 
@@ -143,6 +164,7 @@ static void on_reset(void *context)
 {
     struct guest *guest = context;
     guest->configuration = 0;
+    guest->turn = 0;
     guest->gone = guest->gone || guest->host->reset(guest->host->context) != REDIR_DONE;
 }
 
@@ -220,9 +242,10 @@ static void end_transfer(struct guest *guest, struct transfer *transfer, int sta
     transfer->header.length_high = (uint16_t)(transfer->moved >> 16);
     usbredirparser_send_bulk_packet(guest->parser, transfer->id, &transfer->header, in ? transfer->data : NULL,
                                     in ? (int)transfer->moved : 0);
+    guest->transfers--;
+    guest->waiting -= transfer->length;
     free(transfer->data);
     free(transfer);
-    guest->transfers--;
 }
 
 static void on_bulk(void *context, uint64_t id, struct usb_redir_bulk_packet_header *header, uint8_t *data, int count)
@@ -231,7 +254,9 @@ static void on_bulk(void *context, uint64_t id, struct usb_redir_bulk_packet_hea
     const bool in = (header->endpoint & 0x80) != 0;
     const size_t length = header->length | (size_t)header->length_high << 16;
     struct transfer *transfer =
-        guest->transfers < MOST_TRANSFERS && length <= MOST_BYTES ? calloc(1, sizeof(*transfer)) : NULL;
+        guest->transfers < MOST_TRANSFERS && length <= MOST_BYTES && length <= MOST_WAITING - guest->waiting
+            ? calloc(1, sizeof(*transfer))
+            : NULL;
     uint8_t *bytes = transfer != NULL ? malloc(length + 1) : NULL;
     if (bytes == NULL || (!in && (size_t)count != length)) {
         header->status = usb_redir_inval;
@@ -250,6 +275,7 @@ static void on_bulk(void *context, uint64_t id, struct usb_redir_bulk_packet_hea
         }
         *last = transfer;
         guest->transfers++;
+        guest->waiting += length;
     }
     usbredirparser_free_packet_data(guest->parser, data);
 }
@@ -355,9 +381,11 @@ static void serve(struct guest *guest, int listener, const volatile sig_atomic_t
     while (!*stop && !guest->gone && host->broken(host->context) == NULL) {
         const bool writes = usbredirparser_has_data_to_write(guest->parser) != 0;
         const bool works = guest->out != NULL || host->busy(host->context);
-        struct pollfd ready[] = {{.fd = guest->fd, .events = (short)(POLLIN | (writes ? POLLOUT : 0))},
+        const bool reads = !takes_no_answers(guest);
+        struct pollfd ready[] = {{.fd = guest->fd, .events = (short)((reads ? POLLIN : 0) | (writes ? POLLOUT : 0))},
                                  {.fd = listener, .events = POLLIN}};
         const struct timespec now = {0, 0};
+        guest->turn = TURN_BYTES;
         if (server_wait(ready, 2, works ? &now : NULL) < 0 && errno != EINTR) {
             break;
         }

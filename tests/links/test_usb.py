@@ -175,6 +175,49 @@ def guests():
         check(ends[11] == (11, redir.BABBLE, 10, data[:10]) and ends[12][1] == redir.DONE, "a_packet_that_is_too_long_is_told", ends)
 
 
+def ask(guest, most):
+    """Ask for the configuration until the other end reads no more; how many times it was asked."""
+    guest.link.settimeout(5)
+    asked = 0
+    with contextlib.suppress(OSError):
+        while asked < most:
+            guest.link.sendall(struct.pack("<III", redir.GET_CONFIGURATION, 0, 1) * 10)
+            asked += 10
+    return asked
+
+
+def deaf():
+    """Guests that ask and take no answer."""
+    with device() as process:
+        with redir.Guest(PORT) as guest:
+            asked = ask(guest, 200000)
+            check(asked < 200000, "answers_that_a_guest_does_not_take_have_an_end", asked)
+            before = used(process)
+            time.sleep(2)
+            check(used(process) - before < 1, "nor_does_it_turn_round_them", used(process) - before)
+        with redir.Guest(PORT) as guest:
+            # Half a message may have gone where the sending stopped.
+            guest.link.sendall(struct.pack("<III", redir.GET_CONFIGURATION, 0, 1) * 5000)
+            check([guest.take(redir.CONFIGURATION)[0] for _ in range(5000)] == [1] * 5000, "once_they_are_taken_it_goes_on")
+            for number in range(5):
+                guest.bulk(number, 0x81, 1 << 24)
+            guest.send(redir.CANCEL, 0)
+            check(guest.ended()[:3] == (4, redir.INVALID, 0), "all_transfers_together_are_no_more_than_there_is_room_for")
+    with device("build/ferry-sim", "--usb", f"unix:{PORT}") as process, redir.Guest(PORT) as guest:
+        guest.take(redir.EP_INFO)
+        guest.link.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                guest.link.send(struct.pack("<III", redir.RESET, 0, 1) * 1000)  # Each of them takes a while.
+        let_run(process, 0.5, process)
+        process.send_signal(signal.SIGTERM)
+        try:
+            check(process.wait(10) == 0, "a_signal_ends_it_before_all_that_was_asked_is_answered")
+        except subprocess.TimeoutExpired:
+            check(False, "a_signal_ends_it_before_all_that_was_asked_is_answered", "it goes on")
+            process.kill()
+
+
 def in_verilog():
     for more in (["--devices", "2"], ["--pci"], ["--uart"]):
         done = subprocess.run(["build/ferry-sim", "--usb", f"unix:{PORT}", *more], capture_output=True, text=True, timeout=60,
@@ -227,6 +270,7 @@ def main():
     print(f"FERRY_SEED={SEED}", flush=True)
     who_is_there()
     guests()
+    deaf()
     deaths()
     in_verilog()
     knocking()
