@@ -47,15 +47,19 @@ static bool put_ones(uintptr_t address)
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     const uintptr_t address = (uintptr_t)info->si_addr;
-    if (info->si_code > 0 && is_guarded(address) && put_ones(address)) {
+    const bool sent = info->si_code <= 0; // By a process: about no access, which would be made again.
+    if (!sent && is_guarded(address) && put_ones(address)) {
         return;
     }
     if ((before.sa_flags & SA_SIGINFO) != 0) {
         before.sa_sigaction(number, info, context);
     } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
         before.sa_handler(number);
-    } else {
+    } else if (!sent || before.sa_handler == SIG_DFL) {
         (void)sigaction(number, &before, NULL); // The access is made again, and ends the program.
+        if (sent) {
+            raise(number);
+        }
     }
 }
 
