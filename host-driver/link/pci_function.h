@@ -79,9 +79,9 @@ int ferry_pci_open_sysfs(const struct ferry_pci_place *place, struct ferry_pci_f
 int ferry_pci_open_vfio(const struct ferry_pci_place *place, struct ferry_pci_function **function);
 
 struct ferry_dma_map;
-/// The bus addresses that a function at `address` may be given, of what its VFIO container's IOMMU reaches. The map is
-/// the caller's. Errors: BACKEND (it has none, or no pages of 4 KiB), NO_HOST_MEMORY.
-int ferry_pci_dma_map(int container, const char *address, struct ferry_dma_map **map);
+/// The bus addresses that a function may be given, of what its VFIO container's IOMMU reaches and the bridges above it
+/// pass on. The map is the caller's. Errors: BACKEND (it has none, or no pages of 4 KiB), NO_HOST_MEMORY.
+int ferry_pci_dma_map(int container, const struct ferry_pci_place *place, struct ferry_dma_map **map);
 
 /// Memory decoding and bus mastering on or off.
 bool ferry_pci_enable(struct ferry_pci_function *function, bool memory, bool master);

@@ -297,7 +297,7 @@ static int open_group(struct vfio *vfio)
         return cannot("VFIO_SET_IOMMU");
     }
     // The container has an IOMMU now.
-    const int error = ferry_pci_dma_map(vfio->container, vfio->place.address, &vfio->map);
+    const int error = ferry_pci_dma_map(vfio->container, &vfio->place, &vfio->map);
     if (error != FERRY_OK) {
         return error;
     }
