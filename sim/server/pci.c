@@ -41,33 +41,28 @@ static bool is_answered(enum proxy_command command)
     return command != PROXY_MEMORY && command != PROXY_INTERRUPTS;
 }
 
-/// All messages that are there. false = that was it with this guest.
-static bool take_messages(struct slot *slot, struct proxy *proxy)
+/// A message, if one is there whole: it may take the device a while, and a guest's processors each wait for an answer,
+/// so that more of them at once come from nobody who should keep the signals out. false = that was it with this guest.
+static bool take_message(struct slot *slot, struct proxy *proxy)
 {
     struct proxy_message message;
     const char *wrong = NULL;
-    enum proxy_result result;
-    while ((result = proxy_receive(proxy, &message, &wrong)) == PROXY_A_MESSAGE) {
+    enum proxy_result result = proxy_receive(proxy, &message, &wrong);
+    if (result == PROXY_A_MESSAGE) {
         uint64_t value = 0;
         wrong = message.command == PROXY_MEMORY ? guest_memory_set(&slot->memory, message.range, message.ranges) : NULL;
         proxy_done(proxy);
-        if (wrong != NULL) {
-            result = PROXY_WRONG;
-            break;
-        }
-        if (!obey(slot, &message, &value)) {
+        if (wrong == NULL && !obey(slot, &message, &value)) {
             return false;
         }
-        if (is_answered(message.command) && !proxy_answer(proxy, value)) {
+        if (wrong == NULL && is_answered(message.command) && !proxy_answer(proxy, value)) {
             wrong = "nothing that takes its answers";
-            result = PROXY_WRONG;
-            break;
         }
     }
-    if (result == PROXY_WRONG) {
+    if (wrong != NULL) {
         fprintf(stderr, "ferry-sim: the virtual machine sent %s, and is hung up on\n", wrong);
     }
-    return result == PROXY_NOTHING;
+    return wrong == NULL && result != PROXY_GONE;
 }
 
 static void refuse_another(int listener)
@@ -93,7 +88,7 @@ static bool serve(int fd, int listener, const struct ferry_sim_config *config, c
             on = errno == EINTR;
             continue;
         }
-        on = (ready[0].revents | ready[1].revents) == 0 || take_messages(&slot, &proxy);
+        on = (ready[0].revents | ready[1].revents) == 0 || take_message(&slot, &proxy);
         // Who comes after the guest has gone is no second one, so that was looked at last.
         if (on && ready[1].revents != 0) {
             refuse_another(listener);

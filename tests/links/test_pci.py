@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -310,6 +311,20 @@ def bad_messages(path):
             for _ in range(100000):  # Who never takes an answer is not waited for.
                 slot.send(ask)
         check("takes its answers" in process.stderr.readline(), "a_peer_that_takes_no_answers")
+    with simulator(path) as process, proxy.Slot(path) as slot:
+        def take():
+            with contextlib.suppress(OSError):
+                while slot.link.recv(4096):
+                    pass
+        slot.config(0)
+        slot.send(proxy.header(proxy.RESET, 0) * 3000)  # Each of them takes a while.
+        threading.Thread(target=take, daemon=True).start()
+        process.send_signal(signal.SIGTERM)
+        try:
+            check(process.wait(15) == 0, "a_signal_ends_it_before_all_messages_are_answered")
+        except subprocess.TimeoutExpired:
+            check(False, "a_signal_ends_it_before_all_messages_are_answered", "it goes on")
+            process.kill()
     os.close(readable)
     for file in (good, small, open_ended):
         file.close()
