@@ -30,6 +30,7 @@ struct sysfs {
     struct ferry_pinned_pages *pages;
     int config, resource[FERRY_PCI_BARS]; // -1 = closed.
     uint32_t msi;                         // Where the capability stands.
+    bool enabled;                         // By this program; the kernel counts who did.
     uint32_t *message;                    // A page, or NULL.
     uint64_t message_bus;
 };
@@ -81,6 +82,20 @@ static int tell(const struct sysfs *sysfs, const char *name, const char *word)
         close(fd);
     }
     return error;
+}
+
+/// A program that died left it enabled; once more would be for ever.
+static bool is_enabled(const struct sysfs *sysfs)
+{
+    char path[600];
+    unsigned times = 0;
+    snprintf(path, sizeof(path), "%s/enable", sysfs->place.folder);
+    FILE *file = fopen(path, "re");
+    if (file != NULL) {
+        times = fscanf(file, "%u", &times) == 1 ? times : 0;
+        fclose(file);
+    }
+    return times != 0;
 }
 
 static int reset(struct ferry_pci_function *function)
@@ -152,6 +167,9 @@ static void close_function(struct ferry_pci_function *function)
         }
     }
     ferry_pci_unmap_bars(function);
+    if (sysfs->enabled) {
+        (void)tell(sysfs, "enable", "0");
+    }
     for (unsigned n = 0; n < FERRY_PCI_BARS; n++) {
         if (sysfs->resource[n] >= 0) {
             close(sysfs->resource[n]); // The lock too.
@@ -247,7 +265,9 @@ static int bring_up(struct sysfs *sysfs)
     if ((error = ferry_pinned_create(sysfs->place.root, &sysfs->pages)) != FERRY_OK) {
         return error;
     }
-    const int told = tell(sysfs, "enable", "1");
+    const bool before = is_enabled(sysfs);
+    const int told = before ? 0 : tell(sysfs, "enable", "1");
+    sysfs->enabled = !before && told == 0;
     if (told != 0) {
         ferry_problem_set("%s/enable: %s", sysfs->place.folder, strerror(told));
         return FERRY_ERROR_BACKEND;
