@@ -11,16 +11,20 @@
 
 #include "server/device.h"
 
-#define C_END_SLICE        500u
-#define C_END_BUSY_CYCLES  100000u // Behind the last packet and the last work: the firmware that starts, or waits.
-#define C_END_BYTE_CYCLES  40u
+#define C_END_SLICE       500u
+#define C_END_BUSY_CYCLES 100000u // Behind the last packet and the last work: the firmware that starts, or waits.
+// What the host is told, for its part of the device's time-outs: a slow simulation is to be through with them before
+// the host, which counts silence, gives it up. It is twice what bytes take here, and all that is ahead of the host.
+#define C_END_BYTE_CYCLES  4u
+#define C_END_AHEAD_CYCLES 50000u
 #define C_END_RESEND_TICKS 300u // Milliseconds.
 
 struct c_end {
     struct server_device device;
     struct ferry_frames frames;
-    uint64_t last; // Cycle of the last packet, or of work that needs none.
-    uint32_t fed;  // Bytes that came since the device ran.
+    uint64_t last;               // Cycle of the last packet, or of work that needs none.
+    uint32_t fed;                // Bytes that came since the device ran.
+    uint64_t heard_cycle, heard; // When frames were last acknowledged, or none waited for that, and how many had been.
     double ticked;
 };
 
@@ -94,6 +98,18 @@ static bool c_end_busy(const struct c_end *end)
     return ferry_sim_cycles(end->device.sim) - end->last < C_END_BUSY_CYCLES;
 }
 
+/// The host has not taken what was sent: it does other things, or waits for a processor. The device's time stands then,
+/// as the host's does, or it would give up what the host had no time for.
+static bool c_end_ahead(struct c_end *end)
+{
+    const uint64_t now = ferry_sim_cycles(end->device.sim);
+    if (ferry_frames_queued(&end->frames) == 0 || end->frames.counts.acknowledged != end->heard) {
+        end->heard = end->frames.counts.acknowledged;
+        end->heard_cycle = now;
+    }
+    return now - end->heard_cycle > C_END_AHEAD_CYCLES;
+}
+
 /// Let the device run a little, if it is busy, and the frames know what time it is. Its cycles are what all this takes:
 /// while bytes come it runs one for four of them, half as fast as its ports are; when none come it has something to do.
 static void c_end_run(struct c_end *end)
@@ -103,7 +119,10 @@ static void c_end_run(struct c_end *end)
     uint32_t words[sizeof message / 4];
     memcpy(words, &message, sizeof words);
     end->fed = 0;
-    if (c_end_busy(end)) {
+    if (c_end_ahead(end)) {
+        const struct timespec moment = {.tv_nsec = 1000000};
+        nanosleep(&moment, NULL);
+    } else if (c_end_busy(end)) {
         server_device_message(&end->device, words, sizeof words / 4);
         end->last = ferry_sim_busy(end->device.sim) ? ferry_sim_cycles(end->device.sim) : end->last;
     }
