@@ -28,6 +28,9 @@ static int open_usb(const struct ferry_link_config *config, struct ferry_link **
         .where = where,
         .medium = "USB, full speed, 12 Mbit/s",
         .closed = "unplugged",
+        .failing =
+            "all its transfers fail: unplug it and plug it in anew; if that helps for a while only, take another "
+            "cable",
         .silent = "is its bitstream one of this release? Plug it in anew",
     };
     error = ferry_usb_channel(usb, handle, &channel);

@@ -98,7 +98,9 @@ static void take_message(struct framed *framed, const uint32_t *words, size_t co
 
 static void lose_channel(struct framed *framed)
 {
-    lose(framed, errno == EIO || errno == ENXIO || errno == ENODEV ? framed->channel.closed : strerror(errno));
+    lose(framed, errno == EIO || errno == ENXIO || errno == ENODEV    ? framed->channel.closed
+                 : errno == EPROTO && framed->channel.failing != NULL ? framed->channel.failing
+                                                                      : strerror(errno));
 }
 
 static void read_bytes(struct framed *framed)

@@ -15,7 +15,7 @@
 /// One thread at a time, and none of them waits but wait().
 struct ferry_channel_operations {
     /// How many bytes were taken or given; 0 = none now; -1 = never again, and errno has why: ENODEV, EIO or ENXIO
-    /// where the other end is gone.
+    /// where the other end is gone, EPROTO where it is perhaps there.
     ssize_t (*write)(void *context, const uint8_t *bytes, size_t count);
     ssize_t (*read)(void *context, uint8_t *bytes, size_t room);
     /// Until there is something to read or, if `writes`, room to write; so many milliseconds at most, -1 = ever.
@@ -24,8 +24,8 @@ struct ferry_channel_operations {
     void (*close)(void *context);
 };
 
-/// What carries the bytes. The texts stay the caller's, to the end of the call that gets them but for `closed`, which
-/// is one of a program's own.
+/// What carries the bytes. The texts stay the caller's, to the end of the call that gets them but for `closed` and
+/// `failing`, which are of a program's own.
 struct ferry_channel {
     const struct ferry_channel_operations *operations;
     void *context;
@@ -33,6 +33,7 @@ struct ferry_channel {
     const char *where;         // The other end, for people,
     const char *medium;        // the link, for `ferry info`,
     const char *closed;        // what it means when no more bytes can come,
+    const char *failing;       // when they fail one after the other (EPROTO); NULL = they do not,
     const char *silent;        // and when no answer comes: what to look at.
 };
 

@@ -70,8 +70,9 @@ static void LIBUSB_CALL ended(struct libusb_transfer *usb)
     case LIBUSB_TRANSFER_CANCELLED: break;
     case LIBUSB_TRANSFER_NO_DEVICE: channel->gone = ENODEV; break;
     default:
-        // The frames send again what did not arrive. A device that is pulled fails like this for a while.
-        channel->gone = ++channel->errors > MOST_ERRORS ? EIO : channel->gone;
+        // The frames send again what did not arrive. A device that is pulled fails like this for a while, and one that
+        // has stalled its endpoints for ever.
+        channel->gone = ++channel->errors > MOST_ERRORS ? EPROTO : channel->gone;
         break;
     }
 }

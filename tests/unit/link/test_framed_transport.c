@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -283,6 +284,63 @@ static void a_simulator_is_told_how_far_to_run(void **state)
     end_line();
 }
 
+static ssize_t write_nothing(void *context, const uint8_t *bytes, size_t count)
+{
+    (void)context, (void)bytes, (void)count;
+    return 0;
+}
+
+static ssize_t read_fails(void *context, uint8_t *bytes, size_t room)
+{
+    (void)bytes, (void)room;
+    errno = *(const int *)context;
+    return -1;
+}
+
+static unsigned wait_no_time(void *context, bool writes, int milliseconds)
+{
+    (void)context, (void)writes, (void)milliseconds;
+    return FERRY_CHANNEL_READS;
+}
+
+static void close_nothing(void *context)
+{
+    (void)context;
+}
+
+// What is gone, what fails though it is there, and what the system says of the rest are told apart.
+static void the_end_of_a_channel_is_told_by_what_ended_it(void **state)
+{
+    static const struct ferry_channel_operations broken = {
+        .write = write_nothing, .read = read_fails, .wait = wait_no_time, .close = close_nothing};
+    const struct {
+        int number;
+        const char *failing, *said;
+    } cases[] = {{ENODEV, "it fails", "the device at here is gone: pulled"},
+                 {EIO, "it fails", "the device at here is gone: pulled"},
+                 {EPROTO, "it fails", "the device at here is gone: it fails"},
+                 {EPROTO, NULL, "the device at here is gone: Protocol error"},
+                 {ENOMEM, "it fails", "the device at here is gone: Cannot allocate memory"}};
+    const struct ferry_link_config config = {.size = sizeof config};
+    struct ferry_link *link;
+
+    (void)state;
+    for (size_t n = 0; n < sizeof cases / sizeof cases[0]; n++) {
+        int number = cases[n].number;
+        const struct ferry_channel channel = {.operations = &broken,
+                                              .context = &number,
+                                              .bytes_per_second = 1000,
+                                              .where = "here",
+                                              .medium = "m",
+                                              .closed = "pulled",
+                                              .failing = cases[n].failing,
+                                              .silent = "s"};
+        ferry_problem_clear();
+        assert_int_equal(ferry_framed_open(&channel, &config, &link), FERRY_ERROR_DEVICE_LOST);
+        assert_string_equal(ferry_problem(), cases[n].said);
+    }
+}
+
 // Who sends faster than the line takes it is told to wait, by a bound of four megabytes; and what has gone makes room.
 static void no_more_waits_than_a_bound(void **state)
 {
@@ -310,6 +368,7 @@ int main(void)
                                        cmocka_unit_test(the_line_and_its_device_say_what_they_are),
                                        cmocka_unit_test(who_refuses_is_named_with_his_reason),
                                        cmocka_unit_test(a_simulator_is_told_how_far_to_run),
-                                       cmocka_unit_test(no_more_waits_than_a_bound)};
+                                       cmocka_unit_test(no_more_waits_than_a_bound),
+                                       cmocka_unit_test(the_end_of_a_channel_is_told_by_what_ended_it)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
