@@ -18,6 +18,8 @@
 #define LOOKS_A_QUESTION 8u   // Then, between two looks at the device's time.
 #define PAUSE            20u  // Microseconds between those looks.
 #define RESET_SECONDS    2.0
+#define STANDS_SECONDS   3.0 // And so many looks at a clock that does not go on: this program may have been stopped.
+#define STANDS_LOOKS     100u
 // A host may take its time to answer: PCI Express (2.8) strongly recommends not to give it up before 10 ms. That
 // is so many cycles at 125 MHz, which no board's clock is above.
 #define ANSWER_CYCLES 1250000u
@@ -94,7 +96,7 @@ static int read32(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, 
         return FERRY_ERROR_RANGE;
     }
     *value = *(const volatile uint32_t *)place;
-    return *value == 0xffffffffu ? look_whether_lost(of(link)) : FERRY_OK;
+    return of(link)->lost ? FERRY_ERROR_DEVICE_LOST : *value == 0xffffffffu ? look_whether_lost(of(link)) : FERRY_OK;
 }
 
 static int write32(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, uint32_t value)
@@ -247,6 +249,15 @@ static uint64_t cycles(struct ferry_link *link)
     return pci->seen;
 }
 
+/// It answers, and no time passes for it: a wait for its time would be for ever.
+static int stands(struct pci *pci)
+{
+    pci->lost = true;
+    ferry_problem_set("the device at %s is gone: it answers, but its clock stands; load its bitstream anew",
+                      pci->place.address);
+    return FERRY_ERROR_DEVICE_LOST;
+}
+
 static int pump(struct ferry_link *link, uint64_t cycles, unsigned *reasons)
 {
     struct pci *pci = of(link);
@@ -258,6 +269,8 @@ static int pump(struct ferry_link *link, uint64_t cycles, unsigned *reasons)
         const uint32_t at = FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_CYCLES;
         uint32_t last = peek(pci, at);
         uint64_t ran = 0;
+        double went = start;
+        unsigned stood = 0;
         for (unsigned n = 1; pci->reasons == 0 && ran < cycles && error == FERRY_OK; n++) {
             if (n >= LOOKS) {
                 pci->function->operations->wait(pci->function, PAUSE);
@@ -265,6 +278,11 @@ static int pump(struct ferry_link *link, uint64_t cycles, unsigned *reasons)
             if (n % (n >= LOOKS ? LOOKS_A_QUESTION : LOOKS) == 0) {
                 const uint32_t time = peek(pci, at);
                 error = time == 0xffffffffu ? look_whether_lost(pci) : FERRY_OK;
+                went = time == last ? went : now();
+                stood = time == last ? stood + 1 : 0;
+                if (error == FERRY_OK && stood >= STANDS_LOOKS && now() - went > STANDS_SECONDS) {
+                    error = stands(pci);
+                }
                 ran += time - last;
                 last = time;
             }
