@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server/wait.h"
+
 static bool make(struct server_pty *pty)
 {
     struct termios settings;
@@ -70,7 +72,7 @@ size_t server_pty_write(struct server_pty *pty, const uint8_t *bytes, size_t cou
     return put > 0 ? (size_t)put : errno == EAGAIN || errno == EINTR ? 0 : count;
 }
 
-void server_pty_wait(struct server_pty *pty, bool writes, int milliseconds, const sigset_t *mask)
+void server_pty_wait(struct server_pty *pty, bool writes, int milliseconds)
 {
     char news[512];
     struct pollfd ready[] = {{.fd = pty->watch, .events = POLLIN},
@@ -80,5 +82,5 @@ void server_pty_wait(struct server_pty *pty, bool writes, int milliseconds, cons
     while (read(pty->watch, news, sizeof(news)) > 0) {
     }
     ready[1].fd = server_pty_has_host(pty) ? pty->fd : -1;
-    (void)ppoll(ready, 2, milliseconds < 0 ? NULL : &time, mask);
+    (void)server_wait(ready, 2, milliseconds < 0 ? NULL : &time);
 }

@@ -3,7 +3,6 @@
 #ifndef FERRY_SERVER_PTY_H
 #define FERRY_SERVER_PTY_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +23,7 @@ size_t server_pty_read(struct server_pty *pty, uint8_t *bytes, size_t room);
 /// Send; returns how many were taken. While nobody has the port open all are, and go nowhere, as on a wire.
 size_t server_pty_write(struct server_pty *pty, const uint8_t *bytes, size_t count);
 /// Wait until bytes come, or, if `writes`, can be taken, or somebody opens the port; so many milliseconds at most, -1 =
-/// ever; 0 waits not at all. A signal ends it: `mask` holds while it waits.
-void server_pty_wait(struct server_pty *pty, bool writes, int milliseconds, const sigset_t *mask);
+/// ever; 0 waits not at all. A signal ends it; none is blocked meanwhile, and they come though bytes are always there.
+void server_pty_wait(struct server_pty *pty, bool writes, int milliseconds);
 
 #endif

@@ -40,15 +40,13 @@ static void move(struct serial *serial)
 /// The clock runs while something is under way. A host that does not read holds up nothing: no wire waits.
 static void serve(struct serial *serial, const volatile sig_atomic_t *stop)
 {
-    sigset_t none;
     uint32_t alone = 0;
-    sigemptyset(&none);
     while (!*stop && ferry_serial_sim_violation(serial->sim) == NULL) {
         const bool writes = serial->out_taken != serial->out_count;
         alone = server_pty_has_host(&serial->pty) ? 0 : alone + SLICE;
         const bool busy =
             alone < ALONE_CYCLES && (ferry_serial_sim_busy(serial->sim) || serial->in_taken != serial->in_count);
-        server_pty_wait(&serial->pty, writes, busy ? 0 : -1, &none);
+        server_pty_wait(&serial->pty, writes, busy ? 0 : -1);
         move(serial);
         ferry_serial_sim_run(serial->sim, SLICE);
         move(serial);

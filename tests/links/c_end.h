@@ -24,6 +24,7 @@ struct c_end {
     struct ferry_frames frames;
     uint64_t last;               // Cycle of the last packet, or of work that needs none.
     uint32_t fed;                // Bytes that came since the device ran.
+    bool ahead;                  // Of the host, and so it stands.
     uint64_t heard_cycle, heard; // When frames were last acknowledged, or none waited for that, and how many had been.
     double ticked;
 };
@@ -95,7 +96,7 @@ static size_t c_end_take(struct c_end *end, uint8_t *bytes, size_t room)
 /// The device may have more to say by itself.
 static bool c_end_busy(const struct c_end *end)
 {
-    return ferry_sim_cycles(end->device.sim) - end->last < C_END_BUSY_CYCLES;
+    return !end->ahead && ferry_sim_cycles(end->device.sim) - end->last < C_END_BUSY_CYCLES;
 }
 
 /// The host has not taken what was sent: it does other things, or waits for a processor. The device's time stands then,
@@ -119,7 +120,8 @@ static void c_end_run(struct c_end *end)
     uint32_t words[sizeof message / 4];
     memcpy(words, &message, sizeof words);
     end->fed = 0;
-    if (c_end_ahead(end)) {
+    end->ahead = c_end_ahead(end);
+    if (end->ahead) {
         const struct timespec moment = {.tv_nsec = 1000000};
         nanosleep(&moment, NULL);
     } else if (c_end_busy(end)) {

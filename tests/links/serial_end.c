@@ -53,11 +53,7 @@ static void write_host(struct end *end)
 static void serve(struct end *end)
 {
     const bool waits = ferry_frames_queued(&end->device.frames) != 0;
-    server_pty_wait(&end->pty, end->byte_taken != end->byte_count,
-                    c_end_busy(&end->device) ? 0
-                    : waits                  ? 10
-                                             : -1,
-                    NULL);
+    server_pty_wait(&end->pty, end->byte_taken != end->byte_count, c_end_busy(&end->device) ? 0 : waits ? 10 : -1);
     read_host(end);
     c_end_run(&end->device);
     write_host(end);

@@ -8,6 +8,7 @@ import os
 import pty
 import random
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -238,10 +239,28 @@ def verilog():
     check(process.wait() == 0, "a_signal_ends_the_simulator")
 
 
+def write_on(port):
+    """As long as somebody takes it."""
+    with contextlib.suppress(OSError):
+        while True:
+            os.write(port, b"U" * 4096)
+
+
 def in_verilog():
     done = subprocess.run(["build/ferry-sim", "--uart", "--devices", "2"], capture_output=True, text=True, timeout=60, check=False)
     check(done.returncode == 2 and "--uart is one device" in done.stderr, "one_device_at_a_port", done.stderr)
     idle(verilog, "_in_verilog", "ferry_serial")
+    with verilog() as (process, path):
+        port = os.open(path, os.O_RDWR | os.O_NOCTTY)
+        tty.setraw(port)
+        threading.Thread(target=write_on, args=[port], daemon=True).start()
+        let_run(process, 0.3, process)
+        process.send_signal(signal.SIGTERM)
+        try:
+            check(process.wait(30) == 0, "a_signal_ends_it_when_bytes_are_always_there")
+        except subprocess.TimeoutExpired:
+            check(False, "a_signal_ends_it_when_bytes_are_always_there", "it goes on")
+            process.kill()
 
 
 def leave_without_a_word(path):
