@@ -92,13 +92,12 @@ class Board
 
 inline volatile sig_atomic_t stop;
 
-/// SIGINT and SIGTERM set `stop`; they come in waits with `none` alone.
-inline void stop_on_signals(sigset_t &none)
+/// SIGINT and SIGTERM set `stop`; they are blocked but in waits (server/wait.h).
+inline void stop_on_signals()
 {
     struct sigaction ends = {};
     ends.sa_handler = [](int) { stop = 1; };
     sigset_t blocked;
-    sigemptyset(&none);
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGINT);
     sigaddset(&blocked, SIGTERM);

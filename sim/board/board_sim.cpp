@@ -100,8 +100,7 @@ int main(int count, char **arguments)
         fprintf(stderr, "usage: %s [BAUD]\n", arguments[0]);
         return 2;
     }
-    sigset_t none;
-    ferry::stop_on_signals(none);
+    ferry::stop_on_signals();
     if (!server_pty_open(&pty)) {
         return 4;
     }
@@ -116,7 +115,7 @@ int main(int count, char **arguments)
     fflush(stdout);
     while (!ferry::stop && board.broken() == nullptr) {
         const bool works = board.busy() || !line.down.empty();
-        server_pty_wait(&pty, !line.up.empty(), works ? 0 : -1, &none);
+        server_pty_wait(&pty, !line.up.empty(), works ? 0 : -1);
         move(line, pty);
         for (uint32_t n = 0; n < slice && (board.busy() || !line.down.empty()) && board.broken() == nullptr; n++) {
             line.half();

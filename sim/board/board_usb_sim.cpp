@@ -86,8 +86,7 @@ int main(int count, char **arguments)
         fprintf(stderr, "usage: %s unix:PATH | HOST:PORT\n", arguments[0]);
         return 2;
     }
-    sigset_t none;
-    ferry::stop_on_signals(none);
+    ferry::stop_on_signals();
     const int listener = ferry_socket_listen(arguments[1]);
     if (listener < 0) {
         return 4;
