@@ -214,6 +214,38 @@ static void work_of_who_died_is_reset_before_it_reaches_memory(void **state)
     close(fd);
 }
 
+static void expect_enabled(const char *times)
+{
+    char there[8] = "";
+    FILE *file = fopen(tree_path(TREE_FOLDER "/enable"), "r");
+    assert_non_null(file);
+    assert_non_null(fgets(there, sizeof(there), file));
+    fclose(file);
+    assert_string_equal(there, times);
+}
+
+/// The kernel counts how often a function was enabled, and has it so until it was disabled as often.
+static void a_function_is_left_enabled_as_it_was_found(void **state)
+{
+    (void)state;
+    struct ferry_link *link;
+    tree_text(TREE_FOLDER "/enable", "0");
+    for (unsigned n = 0; n < 2; n++) {
+        link = open_good();
+        expect_enabled("1");
+        refused(NULL, FERRY_ERROR_IN_USE, "is in use");
+        expect_enabled("1");
+        link->operations->close(link);
+        expect_enabled("0");
+    }
+    // A program that died has it enabled still.
+    tree_text(TREE_FOLDER "/enable", "2");
+    link = open_good();
+    expect_enabled("2");
+    link->operations->close(link);
+    expect_enabled("2");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +260,7 @@ int main(void)
         CASE(what_answers_must_be_a_device_of_this_contract),
         CASE(another_minor_version_is_served),
         CASE(work_of_who_died_is_reset_before_it_reaches_memory),
+        CASE(a_function_is_left_enabled_as_it_was_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "pci_fixture.h"
 
@@ -150,6 +152,47 @@ static void a_function_that_is_removed_ends_no_program(void **state)
     call->close(link);
     assert_int_equal(sigaction(SIGBUS, &before, &now), 0);
     assert_ptr_equal(now.sa_handler, count_signal);
+}
+
+/// How a program ends that has a function open, minds SIGBUS in that way, is sent it, and then loses the function.
+static int end_of_one_that_is_sent_the_signal(void (*handler)(int))
+{
+    int status = 0;
+    fflush(NULL);
+    const pid_t child = fork();
+    assert_int_not_equal(child, -1);
+    if (child == 0) {
+        const struct sigaction own = {.sa_handler = handler};
+        const struct rlimit none = {0, 0};
+        unsigned char data[PAGE_BYTES];
+        setrlimit(RLIMIT_CORE, &none);
+        sigaction(SIGBUS, &own, NULL);
+        struct ferry_link *link = open_good();
+        kill(getpid(), SIGBUS);
+        if (handler == SIG_DFL) {
+            _exit(2); // It was to end here.
+        }
+        tree_set_word("config", 0, 0xffffffffu);
+        for (unsigned n = 0; n < 2; n++) {
+            assert_int_equal(truncate(tree_path(TREE_FOLDER "/resource%u", 2 * n), 0), 0);
+        }
+        _exit(link->operations->read_block(link, FERRY_BAR_WINDOW, 0, data, sizeof(data)) == FERRY_ERROR_DEVICE_LOST
+                  ? 0
+                  : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void a_signal_that_a_process_sends_does_what_it_did(void **state)
+{
+    (void)state;
+    assert_int_equal(end_of_one_that_is_sent_the_signal(SIG_IGN), 0); // And the function is guarded still.
+    tree_drop();
+    tree_make();
+    const int status = end_of_one_that_is_sent_the_signal(SIG_DFL);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGBUS);
 }
 
 static void interrupt_messages_are_looked_for_in_memory(void **state)
@@ -308,6 +351,25 @@ static void a_wait_is_as_long_where_time_s_low_half_goes_round(void **state)
     }
 }
 
+/// The device answers, and its clock stands: nobody's wait would have an end.
+static void a_clock_that_stands_is_a_lost_device(void **state)
+{
+    (void)state;
+    uint32_t value;
+    struct ferry_link *link = open_good();
+    slept_cycles = 0;
+    alarm(60); // For a wait without an end.
+    assert_int_equal(link->operations->pump(link, 1000, NULL), FERRY_ERROR_DEVICE_LOST);
+    alarm(0);
+    assert_non_null(strstr(ferry_problem(), "the device at 0000:01:00.0 is gone: it answers, but its clock stands"));
+    assert_int_equal(link->operations->pump(link, 1000, NULL), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(link->operations->write32(link, FERRY_BAR_REGISTERS, FERRY_BAR0_SCRATCH, 1),
+                     FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(link->operations->read32(link, FERRY_BAR_REGISTERS, FERRY_BAR0_SCRATCH, &value),
+                     FERRY_ERROR_DEVICE_LOST);
+    link->operations->close(link);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +377,7 @@ int main(void)
         CASE(a_device_that_goes_is_lost_by_name),
         CASE(what_is_read_of_a_device_that_went_is_no_data),
         CASE(a_function_that_is_removed_ends_no_program),
+        CASE(a_signal_that_a_process_sends_does_what_it_did),
         CASE(interrupt_messages_are_looked_for_in_memory),
         CASE(interrupt_messages_may_stand_elsewhere_and_be_masked),
         CASE(an_interrupt_of_before_a_reset_is_none_behind_it),
@@ -322,6 +385,7 @@ int main(void)
         CASE(time_is_the_device_s),
         CASE(time_is_right_while_it_carries),
         CASE(a_wait_is_as_long_where_time_s_low_half_goes_round),
+        CASE(a_clock_that_stands_is_a_lost_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
