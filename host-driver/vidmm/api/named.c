@@ -61,7 +61,10 @@ int ferry_vm_name_reached(const struct ferry_vm_context *context, const struct f
 {
     struct ferry_vm_virtual *space = context->device->process->space;
     size_t changed = 0, most = context->info.AllocationListSize;
-    *named = (struct ferry_vm_named){.buffers = buffers};
+    if (named->buffers && (!space || named->changes == space->changes))
+        return FERRY_OK;
+    ferry_vm_named_end(named);
+    *named = (struct ferry_vm_named){.buffers = buffers, .changes = space ? space->changes : 0};
     for (uint32_t i = 0; space && i < count; i++)
         changed += has_changed(context, &buffers[i]);
     if (changed == 0)

@@ -233,6 +233,7 @@ int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, const 
     if (!manager || !buffers || count == 0 || !fence)
         return FERRY_ERROR_ARGUMENT;
     struct ferry_vm_patience patience = {0};
+    struct ferry_vm_named named = {0};
     D3DKMT_HANDLE device_handle = 0;
     int result = ferry_vm_enter(manager);
     // How far the line runs ahead of the device is bounded, and so is what it holds of host memory: page-ins that wait
@@ -247,17 +248,16 @@ int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, const 
         }
         unsigned node;
         uint64_t number;
-        struct ferry_vm_named named;
         result = ferry_vm_name_reached(context, buffers, count, &named);
         if (result == FERRY_OK)
             result = submit_named(manager, context, named.buffers, count, fence, &node, &number);
-        ferry_vm_named_end(&named);
         if (result == FERRY_PENDING && (result = ferry_vm_block(manager, node, number, &patience)) == FERRY_OK) {
             // What it waited for is over, but somebody else may have to come first.
             ferry_vm_yield(manager);
             result = FERRY_PENDING;
         }
     }
+    ferry_vm_named_end(&named);
     // The context may be gone, but the device that waited is still there.
     struct ferry_vm_device *device =
         result == FERRY_OK ? NULL : ferry_vm_handle_find_hidden(&manager->core.handles, FERRY_VM_DEVICE, device_handle);

@@ -69,6 +69,7 @@ void ferry_vm_virtual_link(struct ferry_vm_allocation *allocation, struct ferry_
     struct ferry_vm_range *first = allocation->mappings;
     bool second = first && first->each_instance;
     ferry_vm_virtual_of(allocation)->mapped++;
+    ferry_vm_virtual_of(allocation)->changes++;
     range->of_owner_before = second ? first : NULL;
     range->of_owner = second ? first->of_owner : first;
     if (range->of_owner)
@@ -89,6 +90,7 @@ void ferry_vm_virtual_link(struct ferry_vm_allocation *allocation, struct ferry_
 void ferry_vm_virtual_unlink(struct ferry_vm_allocation *allocation, struct ferry_vm_range *range)
 {
     struct ferry_vm_range *first = allocation->mappings;
+    ferry_vm_virtual_of(allocation)->changes++;
     if (range->after != 0)
         end_waiting(first, range);
     first->all.count--;

@@ -131,6 +131,7 @@ struct ferry_vm_virtual {
     bool updates;                  // it belongs to an update of addresses
     struct ferry_vm_awaited taken; // by updates
     uint64_t mapped;               // so often anything has been
+    uint64_t changes;              // and so often mapped or unmapped
     HANDLE miniport;
     // Reservations of zeros: what shows each, behind which the program's jobs stand; how often any came or went; of
     // each node the program's newest job, which one that goes stays for.
