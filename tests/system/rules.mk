@@ -5,8 +5,11 @@ SYSTEM_TESTS := calls call_backs poll poll_ends residency failures programs rand
     copy_rectangle va_rectangles copy_tiles tile_addresses \
     views linear_views runs iommu models virtual virtual_aperture virtual_instances virtual_paging tables va_update va_pages va_zeros \
     va_named walks agreement
+# Threads, which are about the host's side, on the model alone.
+SYSTEM_ON_MODEL := va_threads
 # On the model the agreement run compares the model with itself: it shows that the comparison is fair.
-SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_sim)
+SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_sim) \
+    $(SYSTEM_ON_MODEL:%=$(BUILD)/tests/system_%_model)
 # In driver model 2 jobs name allocations by GPU virtual addresses; those of `virtual...`, `tables`, `va_...` and `walks` have it always.
 SYSTEM_MODEL2 := copy_rectangle copy_tiles tiles tiled_images calls call_backs poll poll_ends residency failures programs random_calls
 SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_model2)
@@ -23,7 +26,7 @@ SYSTEM_RUNS += $(SYSTEM_VIRTUAL_PAGING:%=$(BUILD)/tests/system_%_sim_virtual)
 # The model alone has 64 GiB.
 SYSTEM_RUNS += $(BUILD)/tests/system_large_memory_model
 
-$(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/system/large_memory: $(BUILD)/system/%: \
+$(SYSTEM_TESTS:%=$(BUILD)/system/%) $(SYSTEM_ON_MODEL:%=$(BUILD)/system/%) $(BUILD)/system/large_memory: $(BUILD)/system/%: \
 		tests/system/test_%.c tests/system/system.h $(BUILD)/libferry-san.a $(FLAGS)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c,$^) $(BUILD)/libferry-san.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
@@ -38,6 +41,7 @@ $(BUILD)/system/copy_rectangle $(BUILD)/system/va_rectangles $(BUILD)/system/cop
 $(BUILD)/system/random_calls: tests/system/call_shadow.h
 $(BUILD)/system/va_update $(BUILD)/system/va_pages $(BUILD)/system/va_zeros $(BUILD)/system/va_named: tests/system/updates.h
 $(BUILD)/system/virtual $(BUILD)/system/tables: tests/system/virtual_machine.h
+$(BUILD)/system/va_threads $(BUILD)/tests/system_va_threads: tests/system/va_threads.h
 # Others come in between two reads of a walk.
 $(BUILD)/system/walks: private LDLIBS += -Wl,--wrap=ferry_gpu_window_read,--wrap=ferry_vidmm_read_table
 $(BUILD)/system/agreement: tests/system/agreement_buffers.c tests/system/agreement_buffers.h
@@ -88,9 +92,10 @@ $(BUILD)/obj-threads/%.o: %.c $(FLAGS) tests/system/rules.mk | $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(FOR_A_SECOND) $(THREAD_SANITIZE) $(CPPFLAGS) -I$(BUILD)/firmware -MMD -MP -c $< -o $@
 
-THREAD_TESTS := $(addprefix $(BUILD)/tests/system_,threads thread_programs poll_threads poll_ends_threads)
+THREAD_TESTS := $(addprefix $(BUILD)/tests/system_,threads thread_programs va_threads poll_threads poll_ends_threads)
 $(BUILD)/tests/system_threads: tests/system/test_threads.c
 $(BUILD)/tests/system_thread_programs: tests/system/test_thread_programs.c
+$(BUILD)/tests/system_va_threads: tests/system/test_va_threads.c
 $(BUILD)/tests/system_poll_threads: tests/system/test_poll.c tests/system/poll_loops.h
 $(BUILD)/tests/system_poll_ends_threads: tests/system/test_poll_ends.c tests/system/poll_loops.h
 $(THREAD_TESTS): tests/system/system.h $$(THREAD_OBJECTS) $$(SIM_DEVICE_OBJECTS)
