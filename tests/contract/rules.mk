@@ -103,7 +103,7 @@ $(filter-out $(CHAOS_PROGRAMS),$(KMD_SUITE_PROGRAMS)): $(BUILD)/tests/contract_%
 TEST_PROGRAMS += $(KMD_SUITE_PROGRAMS)
 
 # And on the device's Verilog with its firmware: what no program of tests/system asks of the device through the public API.
-KMD_SIM_TESTS := special_locks special_moves notice virtual_paging iommu iommu_places
+KMD_SIM_TESTS := special_locks special_moves notice virtual_paging tiled_paging iommu iommu_places
 KMD_SIM_PROGRAMS := $(KMD_SIM_TESTS:%=$(BUILD)/tests/contract_%_kmd_sim)
 $(KMD_SIM_PROGRAMS): $(BUILD)/tests/contract_%_kmd_sim: $(BUILD)/obj-suite/$(CONTRACT_SUITE)/test_%.o \
 		$(KMD_MACHINE:%=$(BUILD)/obj-suite/%.o) $(BUILD)/obj-suite/$(CONTRACT_SUITE)/kmd_on_sim.o $(BUILD)/libferry-san.a
@@ -125,7 +125,7 @@ TEST_PROGRAMS += $(BUILD)/tests/contract_threads_kmd
 # whatever else is asked for besides; below one or the other, each case always the same, as the registry shows.
 MODEL2_ALWAYS := %_address_faults_kmd $(foreach name,va_instances va_update va_beside va_queues va_strays va_cells \
 	va_line va_many va_named va_again va_at_once va_ends va_index va_over va_protect va_tables va_tiles va_unmapped va_waits \
-	va_zeros virtual_paging, \
+	va_zeros virtual_paging tiled_paging, \
 	%_$(name) %_$(name)_kmd)
 CHOOSE_MODEL := $(foreach name,aperture_addresses full_buffers iommu linear_views linear_waits no_memory notice space_reuse \
 	special_locks special_moves swizzling_ranges,%/contract_$(name) %/contract_$(name)_kmd)
