@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-VIDMM_UNITS := address_space address_places address_alignment address_batch address_batch_random table_shares segment_allocator \
+VIDMM_UNITS := address_space address_zeros address_places address_alignment address_batch address_batch_random table_shares segment_allocator \
     victim plan plan_cases handles reached paging_index paging_line paging_look
 VIDMM_UNIT_PROGRAMS := $(VIDMM_UNITS:%=$(BUILD)/tests/vidmm_%)
 
@@ -13,7 +13,7 @@ $(BUILD)/tests/vidmm_segment_allocator: $(call sanitized,host-driver/vidmm/space
 ADDRESS_BATCH_PROGRAMS := $(BUILD)/tests/vidmm_address_batch $(BUILD)/tests/vidmm_address_batch_random
 $(ADDRESS_BATCH_PROGRAMS): tests/unit/vidmm/address_batch_fixture.h
 $(BUILD)/tests/vidmm_table_shares $(ADDRESS_BATCH_PROGRAMS): $(call sanitized,host-driver/vidmm/space/address_batch.c)
-$(addprefix $(BUILD)/tests/vidmm_,address_space address_places address_alignment table_shares) $(ADDRESS_BATCH_PROGRAMS): \
+$(addprefix $(BUILD)/tests/vidmm_,address_space address_zeros address_places address_alignment table_shares) $(ADDRESS_BATCH_PROGRAMS): \
 	$(call sanitized,$(addprefix host-driver/vidmm/space/,address_tree.c address_ranges.c address_places.c address_tables.c \
 	address_zeros.c table_pool.c))
 PLAN_OBJECTS := $(call sanitized,$(addprefix host-driver/vidmm/space/,steps.c search.c push.c window.c arrange.c want.c))
