@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-VIDMM_UNITS := address_space address_zeros address_places address_alignment address_batch address_batch_random table_shares segment_allocator \
-    victim plan plan_cases handles reached paging_index paging_line paging_look
+VIDMM_UNITS := address_space address_zeros address_places address_alignment address_batch address_batch_random table_shares \
+    segment_allocator victim plan plan_cases handles reached paging_index paging_line paging_look
 VIDMM_UNIT_PROGRAMS := $(VIDMM_UNITS:%=$(BUILD)/tests/vidmm_%)
 
 $(VIDMM_UNIT_PROGRAMS): $(BUILD)/tests/vidmm_%: tests/unit/vidmm/test_%.c \
