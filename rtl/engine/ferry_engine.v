@@ -485,7 +485,7 @@ module ferry_engine #(
     wire wrote_local = m_axi_local_wvalid && m_axi_local_wready;
     wire wrote_host = m_axi_host_wvalid && m_axi_host_wready;
     wire write_beat = wrote_local || wrote_host;
-    // A look-up ahead is answered before its job is told to be over, as far as anybody knows; here nobody counts on that.
+    // A look-up ahead may stand longer than its job, which is dropped meanwhile, and owe nothing, as the unit forgets.
     wire tables_stand = tables_owed || tables_valid != 2'd0;
     wire progress = read_progress || tables_moves || write_beat || burst_valid || word_take || write_take
         || (m_axi_local_awvalid && m_axi_local_awready) || (m_axi_host_awvalid && m_axi_host_awready);

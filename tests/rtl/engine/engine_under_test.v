@@ -58,6 +58,8 @@ module engine_under_test #(
     output wire        stuck,
     // Look-ups that stand.
     output wire [1:0]  looks,
+    output wire [`FERRY_LOOKUP_BITS-1:0] read_lookup_asked,
+    output wire [`FERRY_LOOKUP_BITS-1:0] write_lookup_asked,
     output wire        busy,
     output wire        busy_read,
     output wire        busy_write,
@@ -272,6 +274,7 @@ module engine_under_test #(
     wire [1:0] tables_valid, tables_answer_valid, read_id, next_id;
     assign looks = tables_valid;
     wire [2*`FERRY_LOOKUP_BITS-1:0] tables_lookup;
+    assign {write_lookup_asked, read_lookup_asked} = tables_lookup;
     wire [`FERRY_PAGE_BITS-1:0] tables_answer;
     wire [127:0] tables_seen;
     wire        tables_arvalid, tables_arready, tables_rvalid, tables_rready, engine_arvalid, engine_arready, engine_rvalid,
