@@ -217,7 +217,7 @@ module ferry_address_generator #(
     assign tables_lookup[`FERRY_LOOKUP_PAGE_RANGE] = HAS_TABLES ? {tables_high, tables_page[31:12]} : 36'd0;
     assign tables_lookup[`FERRY_LOOKUP_WRITE_RANGE] = WRITES;
     assign tables_lookup[`FERRY_LOOKUP_PROTECTED_RANGE] = HAS_TABLES && may_protected_reg;
-    assign tables_more = active && of_space && (more || !final_segment);
+    assign tables_more = active && of_space && (more || !final_segment || !in_segment);
 
     // ---- Join ----
     wire        page_valid;

@@ -250,6 +250,64 @@ std::string same_look_up_ahead(uint64_t seed)
     return "";
 }
 
+// The job at hand has all of its pages looked up before the next one's first, on each side by itself: going up, going
+// down by chunks, and with one side alone that has pages to look up.
+std::string at_hand_first_ahead(uint64_t seed)
+{
+    for (unsigned round = 0; round < 3; round++) {
+        Bench bench(seed);
+        Machine &machine = bench.machine;
+        for (unsigned page = 0; page < 6; page++)
+            bench.spaces.map(9, 4096 * page, false, (page < 3 ? FROM_AT : TO_AT) + 8192 * page);
+        bench.spaces.map(2, 4096, false, FROM_AT + 0x20000);
+        bench.spaces.map(2, 8192, false, TO_AT + 0x20000);
+        Job job, next;
+        job.space = 9;
+        job.length = 12000;
+        job.source_kind = job.destination_kind = FERRY_ADDRESS_KIND_VIRTUAL;
+        job.destination = round == 1 ? 4096 : 12288;
+        if (round == 2) {
+            job.source_kind = FERRY_ADDRESS_KIND_LOCAL;
+            job.source = PLAIN_AT;
+        }
+        next.space = 2;
+        next.source_kind = next.destination_kind = FERRY_ADDRESS_KIND_VIRTUAL;
+        next.source = 4096;
+        next.destination = 8192;
+        next.length = 64;
+        machine.submit(job);
+        while (!(machine.top->looks & 2))
+            machine.step();
+        machine.submit(next);
+        bench.reference.apply(job);
+        bench.reference.apply(next);
+        const uint16_t retired = machine.top->jobs_retired;
+        unsigned begun = 0;
+        while (machine.top->jobs_retired == retired) {
+            machine.step();
+            for (unsigned side = 0; side < 2; side++) {
+                const uint64_t asked = side ? machine.top->write_lookup_asked : machine.top->read_lookup_asked;
+                if (!(machine.top->looks >> side & 1))
+                    continue;
+                if (asked % 16 == 2)
+                    begun |= 1u << side;
+                else if (begun >> side & 1)
+                    return "round " + std::to_string(round) + ", side " + std::to_string(side) +
+                           ": the next job comes first";
+                // The side that has nothing to look up does not wait for the other one.
+                if (round == 2 && side == 1 && asked % 16 == 9 && asked >> 4 == 5 && begun == 0)
+                    return "the side without pages waits";
+            }
+        }
+        if (begun != 3)
+            return "round " + std::to_string(round) + ": not asked for";
+        std::string wrong = finish(machine, bench.reference);
+        if (!wrong.empty())
+            return wrong;
+    }
+    return "";
+}
+
 // A job in a slot that is poisoned just as its page is looked up is dropped, and told of, while the walk goes on; a
 // reset and a FORGET just then end, and nothing is left of it.
 std::string dropped_ahead(uint64_t seed)
@@ -366,6 +424,7 @@ const std::vector<Test> AHEAD_FAULT_TESTS = {
     {"faults_ahead", faults_ahead},
     {"edits_ahead", edits_ahead},
     {"same_look_up_ahead", same_look_up_ahead},
+    {"at_hand_first_ahead", at_hand_first_ahead},
     {"dropped_ahead", dropped_ahead},
     {"forgets_in_a_reset_ahead", forgets_in_a_reset_ahead},
 };
