@@ -182,7 +182,8 @@ static int make_devices(const struct settings *settings, struct server_device *d
     return 0;
 }
 
-/// Blocked but where they are waited for.
+/// Blocked but where they are waited for; and before a device is made, since its threads would hear them instead of who
+/// waits.
 static void hear_signals(void)
 {
     const struct sigaction ends = {.sa_handler = on_signal};
@@ -199,7 +200,6 @@ static int serve_port(const struct settings *settings)
 {
     struct ferry_sim_config config;
     configure(settings, &config);
-    hear_signals();
     return serial_run(&config, &stop) == 0 ? 0 : EXIT_SYSTEM;
 }
 
@@ -210,7 +210,6 @@ static int listen_and_serve(const struct settings *settings, struct server_devic
         fprintf(stderr, "ferry-sim: %s\n", ferry_problem());
         return EXIT_SYSTEM;
     }
-    hear_signals();
     printf("listening on %s\n", settings->address);
     fflush(stdout);
     struct ferry_sim_config config;
@@ -229,7 +228,6 @@ static int start_machine(const struct settings *settings)
 {
     struct ferry_sim_config config;
     configure(settings, &config);
-    hear_signals();
     const int status = pci_start(settings->command, &config, &stop);
     return status < 0 ? EXIT_SYSTEM : status;
 }
@@ -247,6 +245,7 @@ int main(int count, char **arguments)
         return fflush(stdout) == 0 ? 0 : EXIT_SYSTEM;
     }
     int status = read_options(count, arguments, &settings);
+    hear_signals();
     if (status == 0 && settings.uart) {
         return serve_port(&settings);
     }

@@ -5,6 +5,7 @@ either side leaves. Peers that misbehave are played with an implementation of th
 import contextlib
 import os
 import random
+import re
 import signal
 import socket
 import struct
@@ -152,8 +153,17 @@ def sessions(path):
         with subprocess.Popen([SIMULATOR, "--listen", f"unix:{path}"], stderr=subprocess.PIPE, text=True) as other:
             said = other.communicate(timeout=60)[1]
             check(other.returncode == 4 and "somebody listens there" in said, "one_simulator_a_path", said)
+        hearing = [thread for thread in Path(f"/proc/{process.pid}/task").iterdir()
+                   if thread.name != str(process.pid) and not hides(thread, signal.SIGINT, signal.SIGTERM)]
+        check(not hearing, "no_thread_but_the_one_that_waits_hears_signals", hearing)
         process.send_signal(signal.SIGTERM)
         check(process.wait(60) == 0 and not path.exists(), "a_signal_ends_it_and_the_path_is_free")
+
+
+def hides(thread, *signals):
+    """The thread has all of these signals blocked."""
+    blocked = int(re.search(r"^SigBlk:\s*(\w+)$", (thread / "status").read_text(), re.M)[1], 16)
+    return all(blocked >> number - 1 & 1 for number in signals)
 
 
 def greedy(path):
