@@ -12,8 +12,8 @@
 // The read side and the write side each turn a job's range into bursts of their own (ferry_address_generator); only the
 // data FIFO lies between them, so a read never waits for the shape of a write. Bursts are 64-bit INCR, at most 64
 // beats, inside one 512-byte block, hence never over 4 KiB. AxSIZE is always 3, AxBURST always INCR, one ID: these
-// constants are not ports. Data of a job that involves the host is buffered before its write burst is announced,
-// so that a burst on a shared write channel never waits for another channel.
+// constants are not ports. Data of a burst that comes from the host or goes there is buffered before the burst is
+// announced, so that one on a shared write channel never waits for another channel.
 //
 // Two classes of jobs: urgent ones go first. What the read side does of a job without interruption is a turn; the write side
 // and retirement follow in the order of the turns. A job that makes way for an urgent one ends its turn at the end of a
@@ -227,6 +227,7 @@ module ferry_engine #(
     wire        read_unordered;
     wire        read_protected;
     wire        read_buffered;
+    wire        block_coming;
     wire [1:0]  read_slot;
     wire [1:0]  read_pattern_log2;
     wire [8:0]  read_shift;
@@ -366,7 +367,7 @@ module ferry_engine #(
         .drop(drop), .drop_turn_valid(give_up), .drop_turn(side_turn), .drop_all(drop_all),
         .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit),
         .push(push), .push_data(push_data), .push_last(push_last), .push_bad(push_bad), .push_cut(push_cut), .freed(word_take),
-        .busy(busy_read), .progress(read_progress), .took_local(took_local),
+        .block_coming(block_coming), .busy(busy_read), .progress(read_progress), .took_local(took_local),
         .took_host(took_host),
         .list_valid(lists_valid[0]), .list_ready(lists_ready[0]), .list_address(lists_address[15:0]),
         .list_data_valid(lists_data_valid[0]), .list_data(lists_data),
@@ -427,8 +428,9 @@ module ferry_engine #(
         .job_unordered(write_unordered), .job_protected(write_protected), .job_buffered(write_buffered), .job_slot(write_slot),
         .job_descending(write_descending), .job_chunk_end(write_chunk_end), .job_base(write_base), .job_last(write_last),
         .job_list_base(write_list_base), .job_space(write_space), .fill_over(fill_over), .fill_cut(fill_cut), .drop(drop),
-        .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit), .push_good(tell_good),
-        .push_bad(tell_bad), .push_cut(tell_cut && URGENT), .push_last(tell_last), .burst_valid(burst_valid), .give_up(give_up),
+        .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit), .block_coming(block_coming && !ONE_PORT),
+        .push_good(tell_good), .push_bad(tell_bad), .push_cut(tell_cut && URGENT), .push_last(tell_last),
+        .burst_valid(burst_valid), .give_up(give_up),
         .side_turn(side_turn), .side_slot(side_slot), .side_fault_valid(side_fault_valid), .side_fault_level(side_fault_level),
         .note_valid(note_valid), .note_ready(note_ready), .note_marker(note_marker), .note_last(note_last), .note_cut(note_cut),
         .note_urgent(note_urgent), .note_host(note_host), .note_slot(note_slot), .note_position(note_position),

@@ -93,6 +93,8 @@ module ferry_read_side #(
     output wire        push_bad,
     output wire        push_cut,
     input  wire        freed,
+    // Of the turn whose entries come next, the rest or the next 64 are on their way from video memory, and wait for nothing else.
+    output wire        block_coming,
 
     // Reads are outstanding; something moved.
     output wire        busy,
@@ -187,8 +189,14 @@ module ferry_read_side #(
     // Host bursts that are out.
     reg [LG_READS:0] host_reg;
     // Words of video memory that were asked for and have not come. Its answers come in order, so a walk waits behind these, once
-    // a level: while pages are looked up there are no more than a latency of some 100 cycles needs.
+    // a level: of a job whose bursts wait for their data, as all between pages that are looked up, no more are out than a latency
+    // of some 100 cycles needs.
     reg [LG_DATA:0] flying_reg;
+    // Last bursts of turns that are out.
+    reg [LG_READS:0] ends_out_reg;
+    // A block and what a cycle's delay and the words of a turn's first entry may lack.
+    wire       block_out = |flying_reg[LG_DATA:7] || &flying_reg[6:5];
+    reg        coming_reg;
     wire       few_fly = TABLES == 0 || flying_reg < 112;
 
     // ---- Address channel ----
@@ -394,11 +402,14 @@ module ferry_read_side #(
     assign host_ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = nosnoop_reg;
     assign host_ar[`FERRY_AXI_A_TAG_RANGE] = 8'd0;
     assign host_arvalid = host_valid_reg;
+    assign block_coming = coming_reg;
     assign busy = head_valid || next_valid;
     assign progress = step || token_step || took_local || took_host || (local_arvalid && local_arready)
         || (host_valid_reg && host_arready);
 
     wire host_done = head_valid && head_ready && head_host && head_type == TYPE_BURST;
+    wire end_asked = step && last && !cut_reg;
+    wire end_done = head_valid && head_ready && head[5] && head_type == TYPE_BURST;
 
     always @(posedge clk) begin
         if (start) begin
@@ -492,6 +503,8 @@ module ferry_read_side #(
         flying_reg <= flying_reg + (step && !to_host ? {{(LG_DATA-6){1'b0}}, {1'b0, length} + 7'd1} : {(LG_DATA+1){1'b0}})
             - {{LG_DATA{1'b0}}, took_local};
         host_reg <= host_reg + {{LG_READS{1'b0}}, step && to_host} - {{LG_READS{1'b0}}, host_done};
+        ends_out_reg <= ends_out_reg + {{LG_READS{1'b0}}, end_asked} - {{LG_READS{1'b0}}, end_done};
+        coming_reg <= TABLES != 0 && host_reg == 0 && (block_out || ends_out_reg != 0);
         if (rst) begin
             turn_reg <= {LG_TURNS{1'b1}};
             urgent_reg <= 1'b0;
@@ -509,6 +522,8 @@ module ferry_read_side #(
             host_valid_reg <= 1'b0;
             host_reg <= {(LG_READS + 1){1'b0}};
             flying_reg <= {(LG_DATA + 1){1'b0}};
+            ends_out_reg <= {(LG_READS + 1){1'b0}};
+            coming_reg <= 1'b0;
         end
     end
 

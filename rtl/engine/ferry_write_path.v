@@ -57,6 +57,8 @@ module ferry_write_path #(
     input  wire [LOCAL_ADDRESS_BITS:0] protect_base,
     input  wire [LOCAL_ADDRESS_BITS:0] protect_limit,
 
+    // Behind words that are there the next 64 of their turn, or its rest, are on their way from video memory.
+    input  wire        block_coming,
     // The write side is told of a good or a bad word (ferry_data_fifo), the bad one for a cut; the bad words are gone.
     input  wire        push_good,
     input  wire        push_bad,
@@ -182,6 +184,7 @@ module ferry_write_path #(
         .job_chunk_end(job_chunk_end), .job_base(job_base), .job_empty(1'b0), .job_last(job_last),
         .job_list_base(job_list_base), .job_space(job_space), .fill_over(fill_over), .fill_cut(fill_cut),
         .drop(drop), .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit),
+        .block_coming(block_coming),
         .push_good(push_good), .push_bad(push_bad), .push_cut(push_cut), .push_last(push_last), .resolved(resolved),
         .burst_valid(burst_valid), .burst_ready(burst_ready), .burst_host(burst_host), .burst_length(burst_length),
         .burst_first_lane(burst_first_lane), .burst_last_lane(burst_last_lane), .burst_last(burst_last),

@@ -69,6 +69,8 @@ module ferry_write_side #(
     input  wire [LOCAL_ADDRESS_BITS:0] protect_base,
     input  wire [LOCAL_ADDRESS_BITS:0] protect_limit,
 
+    // Behind words that are there the next 64 of their turn, or its rest, are on their way from video memory.
+    input  wire        block_coming,
     // The write side is told of a good or a bad word (ferry_data_fifo), the bad one for a cut; the bad words are gone.
     input  wire        push_good,
     input  wire        push_bad,
@@ -258,7 +260,10 @@ module ferry_write_side #(
     wire end_there = !ends_reg[LG_TURNS+1] && ends_reg != 0;
     // Before a cut lie whole bursts: what is there is all of them.
     wire cut_there = frozen_cut_reg && word_there;
-    wire enough = buffered_reg && !fill_reg ? block_there || end_there || cut_there : word_there;
+    // Between pages the host may be involved or not: where neither this burst goes there nor its data comes from there, it waits
+    // for its first word alone. What goes down has to be read before it is written.
+    wire goes_on = word_there && block_coming && !to_host && !descending_reg;
+    wire enough = buffered_reg && !fill_reg ? block_there || end_there || cut_there || goes_on : word_there;
     wire stopped = silent_reg || drop[slot_reg];
     wire faulty = valid && refused;
     // The host takes an address only now and then: a burst behind one is a cycle later, and the arbiter in front of it steers nothing

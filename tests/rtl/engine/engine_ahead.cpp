@@ -1,40 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page-table unit is asked for the first page of the next job while the one at hand goes on: what that brings, in
 // cycles, and that nothing else is to be seen of it.
-#include "spaces.h"
+#include "ahead.h"
 
 namespace
 {
 
-constexpr size_t BYTES = 4 << 20;
-constexpr uint64_t PAGES_AT = 0x80000, PLAIN_AT = 0x100000, TABLES_AT = 0x200000;
-
-struct Bench {
-    Machine machine;
-    Reference reference;
-    Spaces spaces;
-    explicit Bench(uint64_t seed)
-        : machine(seed, BYTES, HOST_BASE, HOST_BYTES), reference(machine), spaces(machine, reference, TABLES_AT, BYTES)
-    {
-        spaces.set_root(2, 2);
-        spaces.set_root(9, 2);
-    }
-    void submit(const Job &job)
-    {
-        machine.submit(job);
-        reference.apply(job);
-    }
-    // A long job of plain addresses, during which the next one waits.
-    void submit_plain(uint32_t length, unsigned slot = 0)
-    {
-        Job job;
-        job.slot = slot;
-        job.source = PLAIN_AT;
-        job.destination = PLAIN_AT + 0x40000;
-        job.length = length;
-        submit(job);
-    }
-};
+constexpr uint64_t PAGES_AT = 0x80000;
 
 // Forty jobs of a page, of two spaces in turn, each page three levels from anything known: at latencies of 20 and 100 a
 // job takes its 512 words and those of its walk, and not the walk's three latencies. At 100 this needs no more than few
@@ -43,7 +15,7 @@ std::string walks_ahead(uint64_t seed)
 {
     for (unsigned write = 0; write < 2; write++)
         for (unsigned latency : {20u, 100u}) {
-            Bench bench(seed);
+            Bench bench(seed, 2);
             bench.machine.timing = {latency, 1, 0};
             for (unsigned i = 0; i < 40; i++) {
                 const uint64_t address = ((1ull + i) << 30) + 0x10000ull * i;
@@ -89,7 +61,7 @@ bool is_asked_for(Bench &bench, const Job &job)
 // Only a page that the job is about to use is asked for.
 std::string what_is_asked_for(uint64_t seed)
 {
-    Bench bench(seed);
+    Bench bench(seed, 2);
     Machine &machine = bench.machine;
     for (unsigned page = 0; page < 2; page++)
         bench.spaces.map(9, 4096 * page, false, PAGES_AT + 4096 * page);
@@ -162,7 +134,7 @@ std::string what_is_asked_for(uint64_t seed)
 // A page is asked for once, however long its job waits: the unit is the other side's too.
 std::string asked_for_once(uint64_t seed)
 {
-    Bench bench(seed);
+    Bench bench(seed, 2);
     Machine &machine = bench.machine;
     bench.spaces.map(9, 0, false, PAGES_AT);
     Job job;
@@ -190,7 +162,7 @@ std::string asked_for_once(uint64_t seed)
 std::string what_was_asked_is_not_kept(uint64_t seed)
 {
     for (unsigned mapped = 0; mapped < 2; mapped++) {
-        Bench bench(seed);
+        Bench bench(seed, 2);
         Machine &machine = bench.machine;
         bench.spaces.map(9, 0, false, PAGES_AT);
         const uint64_t at = bench.spaces.entry_at(9, 0, 0), good = bench.spaces.tables.local.at(at);
@@ -225,7 +197,7 @@ std::string what_was_asked_is_not_kept(uint64_t seed)
 // which is absent too, could have been asked for meanwhile. Of either side.
 std::string entry_of_a_fault(uint64_t seed)
 {
-    Bench bench(seed);
+    Bench bench(seed, 2);
     Machine &machine = bench.machine;
     for (unsigned round = 0; round < 40; round++) {
         const bool write = round % 2;
@@ -271,7 +243,7 @@ std::string entry_of_a_fault(uint64_t seed)
 // no look-up stands of a job that is gone (Machine watches that), and jobs run as ever.
 std::string resets_ahead(uint64_t seed)
 {
-    Bench bench(seed);
+    Bench bench(seed, 2);
     Machine &machine = bench.machine;
     unsigned met = 0;
     for (unsigned round = 0; round < 400; round++) {
@@ -321,7 +293,7 @@ std::string resets_ahead(uint64_t seed)
 // than may be written, so that it is looked up twice and no read of a table is out meanwhile.
 std::string resets_at_the_end_ahead(uint64_t seed)
 {
-    Bench bench(seed);
+    Bench bench(seed, 2);
     Machine &machine = bench.machine;
     machine.timing = {1, 1, 0};
     bench.spaces.map(9, 0, false, PAGES_AT, gpu::READ_ONLY);

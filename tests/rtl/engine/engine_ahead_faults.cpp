@@ -3,37 +3,13 @@
 // that are dropped while their page is looked up.
 #include <optional>
 
-#include "spaces.h"
+#include "ahead.h"
 
 namespace
 {
 
-constexpr size_t BYTES = 4 << 20;
-constexpr uint64_t FROM_AT = 0x40000, TO_AT = 0xa0000, PLAIN_AT = 0x100000, TABLES_AT = 0x200000;
+constexpr uint64_t FROM_AT = 0x40000, TO_AT = 0xa0000;
 constexpr unsigned JOBS = 12, PAGES = 3;
-
-struct Bench {
-    Machine machine;
-    Reference reference;
-    Spaces spaces;
-    explicit Bench(uint64_t seed)
-        : machine(seed, BYTES, HOST_BASE, HOST_BYTES), reference(machine), spaces(machine, reference, TABLES_AT, BYTES)
-    {
-        spaces.set_root(2, 2);
-        spaces.set_root(9, 3);
-    }
-    // During which the next one waits.
-    void submit_plain(uint32_t length, unsigned slot = 0)
-    {
-        Job job;
-        job.slot = slot;
-        job.source = PLAIN_AT;
-        job.destination = PLAIN_AT + 0x40000;
-        job.length = length;
-        machine.submit(job);
-        reference.apply(job);
-    }
-};
 
 // A page of a job, which may be absent, with an entry of its own.
 struct Page {
@@ -47,7 +23,7 @@ std::string faults_ahead(uint64_t seed)
 {
     unsigned told = 0, served = 0;
     uint64_t serial = 1;
-    Bench bench(seed);
+    Bench bench(seed, 3);
     Machine &machine = bench.machine;
     Random &random = machine.random;
     Page pages[JOBS][2][PAGES];
@@ -180,7 +156,7 @@ std::string edits_ahead(uint64_t seed)
 {
     for (unsigned write = 0; write < 2; write++)
         for (unsigned when = 0; when < 130; when++) {
-            Bench bench(seed);
+            Bench bench(seed, 3);
             Machine &machine = bench.machine;
             const uint64_t address = 5ull << 30;
             machine.timing = {write + when % 2 ? 20u : 1u, 1, 0};
@@ -211,7 +187,7 @@ std::string edits_ahead(uint64_t seed)
 std::string same_look_up_ahead(uint64_t seed)
 {
     for (unsigned round = 0; round < 16; round++) {
-        Bench bench(seed);
+        Bench bench(seed, 3);
         Machine &machine = bench.machine;
         const unsigned write = round & 1;
         const uint64_t address = 0x5a5b'c6d7'e000ull ^ (round << 12);
@@ -255,7 +231,7 @@ std::string same_look_up_ahead(uint64_t seed)
 std::string at_hand_first_ahead(uint64_t seed)
 {
     for (unsigned round = 0; round < 3; round++) {
-        Bench bench(seed);
+        Bench bench(seed, 3);
         Machine &machine = bench.machine;
         for (unsigned page = 0; page < 6; page++)
             bench.spaces.map(9, 4096 * page, false, (page < 3 ? FROM_AT : TO_AT) + 8192 * page);
@@ -315,7 +291,7 @@ std::string dropped_ahead(uint64_t seed)
     unsigned met = 0;
     for (unsigned when = 0; when < 120; when++)
         for (unsigned then = 0; then < 3; then++) {
-            Bench bench(seed);
+            Bench bench(seed, 3);
             Machine &machine = bench.machine;
             machine.timing = {100, 1, 0};
             bench.spaces.map(9, 5ull << 30, false, FROM_AT);
@@ -376,7 +352,7 @@ std::string dropped_ahead(uint64_t seed)
 std::string forgets_in_a_reset_ahead(uint64_t seed)
 {
     unsigned met = 0;
-    Bench bench(seed);
+    Bench bench(seed, 3);
     Machine &machine = bench.machine;
     machine.timing = {1, 1, 0};
     bench.spaces.map(9, 5ull << 30, false, FROM_AT);

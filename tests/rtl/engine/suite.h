@@ -28,6 +28,7 @@ extern const std::vector<Test> CUT_TESTS;
 extern const std::vector<Test> VIRTUAL_TESTS;
 extern const std::vector<Test> AHEAD_TESTS;
 extern const std::vector<Test> AHEAD_FAULT_TESTS;
+extern const std::vector<Test> COMING_TESTS;
 extern const std::vector<Test> ENTRY_TESTS;
 extern const std::vector<Test> STORM_TESTS;
 
