@@ -9,6 +9,12 @@
     reg [MOST-1:0] locals = 0;
     wire [LG_READS:0] in_fifo = entry_in - entry_out;
     wire [LG_READS+1:0] count = in_fifo + head_valid;
+    // Of each its beats, if of video memory, and whether it is its turn's last; beats of the oldest that came.
+    reg [7*MOST-1:0] beats = 0;
+    reg [MOST-1:0] ends = 0;
+    reg [6:0] came = 0;
+    reg [LG_DATA:0] beats_out;
+    reg [LG_READS+1:0] end_count;
     wire gone = head_valid && head_ready;
     wire [LG_READS+1:0] enters_at = count - gone;
     integer i, j;
@@ -16,9 +22,15 @@
     always @(posedge clk) begin
         hosts <= (hosts >> gone) | ({{(MOST-1){1'b0}}, step && to_host} << enters_at);
         locals <= (locals >> gone) | ({{(MOST-1){1'b0}}, step && !to_host} << enters_at);
+        beats <= (beats >> (gone ? 7 : 0)) | ({{(7*MOST-7){1'b0}}, step && !to_host ? {1'b0, length} + 7'd1 : 7'd0} << (7 * enters_at));
+        ends <= (ends >> gone) | ({{(MOST-1){1'b0}}, end_asked} << enters_at);
+        came <= gone ? 7'd0 : came + {6'd0, took_local};
         if (rst) begin
             hosts <= {MOST{1'b0}};
             locals <= {MOST{1'b0}};
+            beats <= {(7*MOST){1'b0}};
+            ends <= {MOST{1'b0}};
+            came <= 7'd0;
         end
         cover (past_valid && !rst && locals[0] && !hosts[0] && hosts[1]);
         cover (past_valid && !rst && push && push_last && push_bad && !push_cut && locals[1]);
@@ -26,13 +38,28 @@
     always @(*) begin
         assume (!next_valid || {next[ENTRY_BITS-3 -: 2] == TYPE_BURST && next[ENTRY_BITS-5],
             next[ENTRY_BITS-3 -: 2] == TYPE_BURST && !next[ENTRY_BITS-5]} == {hosts[head_valid], locals[head_valid]});
+        assume (!next_valid || next[ENTRY_BITS-3 -: 2] != TYPE_BURST || next[5] == ends[head_valid]);
+        // A burst goes with its last beat, or behind it, by the realigner's proof.
+        assume (!took_local || came < beats[6:0]);
+        assume (!gone || came + {6'd0, took_local} == beats[6:0]);
         host_count = 0;
+        end_count = 0;
+        beats_out = 0;
         for (i = 0; i < MOST; i = i + 1) begin
             host_count = host_count + hosts[i];
+            end_count = end_count + ends[i];
+            beats_out = beats_out + beats[7*i +: 7];
         end
         if (past_valid && !rst) begin
             assert (!head_valid || {hosts[0], locals[0]}
                 == {head_type == TYPE_BURST && head_host, head_type == TYPE_BURST && !head_host});
+            // What the write side is told of words and ends that are on their way.
+            assert (ends_out_reg == end_count && (ends & ~(hosts | locals)) == 0);
+            assert (flying_reg == beats_out - came && came <= beats[6:0]);
+            for (i = 0; i < MOST; i = i + 1) begin
+                assert (locals[i] || beats[7*i +: 7] == 0);
+            end
+            assert (!head_valid || head_type != TYPE_BURST || head[5] == ends[0]);
             assert (host_reg == host_count && (hosts & locals) == 0 && ((hosts | locals) >> count) == 0);
             for (i = 1; i < MOST; i = i + 1) begin
                 for (j = 0; j < i; j = j + 1) begin
