@@ -98,12 +98,7 @@ static void fill(void)
     struct machine_job job = {0};
     struct ferry_vidmm_reference reference = {s->handle, true};
     machine_job_fill(&job, 0, 0, (uint32_t)s->size, meanwhile.pattern);
-    struct ferry_vidmm_submission buffer = {.commands = job.commands,
-                                            .bytes = job.bytes,
-                                            .references = &reference,
-                                            .reference_count = 1,
-                                            .patches = job.patches,
-                                            .patch_count = job.patch_count};
+    struct ferry_vidmm_submission buffer = machine_job_buffer(&job, &reference, 1);
     D3DKMT_HANDLE context = meanwhile.queue < DEVICES ? chaos.devices[s->device].context : chaos.other[s->device];
     meanwhile.result = ferry_vidmm_submit(chaos.world->manager, context, &buffer, 1, &meanwhile.fence);
     if (meanwhile.result != FERRY_OK)

@@ -149,12 +149,7 @@ void runner_fills(struct runner *runner, unsigned which, uint64_t offset, uint32
     struct machine_job job = {0};
     machine_job_fill(&job, 0, offset, bytes, pattern);
     struct ferry_vidmm_reference reference = {runner->allocations[which], true};
-    struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                .bytes = job.bytes,
-                                                .references = &reference,
-                                                .reference_count = 1,
-                                                .patches = job.patches,
-                                                .patch_count = job.patch_count};
+    struct ferry_vidmm_submission submission = machine_job_buffer(&job, &reference, 1);
     runner_calls(runner);
     runner->wrong +=
         ferry_vidmm_submit(runner->crowd->world->manager, runner->program.context, &submission, 1, fence) != FERRY_OK;

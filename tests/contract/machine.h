@@ -156,6 +156,18 @@ struct machine_job {
 };
 void machine_job_copy(struct machine_job *job, unsigned to, uint64_t to_offset, unsigned from, uint64_t from_offset,
                       uint32_t bytes);
+/// The finished job as a buffer of a submission, which names these: the job's allocation n is references[n]. It leads
+/// to both, so they stay until it is submitted.
+static inline struct ferry_vidmm_submission
+machine_job_buffer(const struct machine_job *job, const struct ferry_vidmm_reference *references, uint32_t count)
+{
+    return (struct ferry_vidmm_submission){.commands = job->commands,
+                                           .bytes = job->bytes,
+                                           .references = references,
+                                           .reference_count = count,
+                                           .patches = job->patches,
+                                           .patch_count = job->patch_count};
+}
 /// A job that does nothing but name its allocations.
 void machine_job_nothing(struct machine_job *job);
 void machine_job_fill(struct machine_job *job, unsigned to, uint64_t offset, uint32_t bytes, uint32_t pattern);

@@ -32,12 +32,7 @@ static void draw(struct run *run, unsigned i, D3DKMT_HANDLE allocation, uint64_t
     struct machine_job job = {0};
     machine_job_fill(&job, 0, offset, 64, pattern);
     struct ferry_vidmm_reference reference = {allocation, true};
-    struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                .bytes = job.bytes,
-                                                .references = &reference,
-                                                .reference_count = 1,
-                                                .patches = job.patches,
-                                                .patch_count = job.patch_count};
+    struct ferry_vidmm_submission submission = machine_job_buffer(&job, &reference, 1);
     int result = FERRY_ERROR_TIMEOUT;
     for (unsigned n = 0; n < TRIES && result == FERRY_ERROR_TIMEOUT; n++)
         result = ferry_vidmm_submit(run->world->manager, run->programs[i].context, &submission, 1, &run->fences[i]);

@@ -229,12 +229,7 @@ static void a_lock_brings_other_memory_out_and_the_next_job_brings_it_back(void 
     struct machine_job job = {0};
     machine_job_fill(&job, 0, 0, 4, 9);
     struct ferry_vidmm_reference reference = {a, true};
-    struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                .bytes = job.bytes,
-                                                .references = &reference,
-                                                .reference_count = 1,
-                                                .patches = job.patches,
-                                                .patch_count = job.patch_count};
+    struct ferry_vidmm_submission submission = machine_job_buffer(&job, &reference, 1);
     uint64_t fence;
     assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, 1, &fence), FERRY_ERROR_LOCKED);
     assert_int_equal(ferry_vidmm_unlock(world->manager, a), FERRY_OK);

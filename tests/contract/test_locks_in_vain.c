@@ -260,12 +260,7 @@ static void *fill_it(void *context)
     struct machine_job job = {.bytes = 0};
     struct ferry_vidmm_reference reference = {s->allocation, true};
     machine_job_fill(&job, 0, 80, 4, 77);
-    struct ferry_vidmm_submission buffer = {.commands = job.commands,
-                                            .bytes = job.bytes,
-                                            .references = &reference,
-                                            .reference_count = 1,
-                                            .patches = job.patches,
-                                            .patch_count = job.patch_count};
+    struct ferry_vidmm_submission buffer = machine_job_buffer(&job, &reference, 1);
     s->result = ferry_vidmm_submit(s->world->manager, s->world->context, &buffer, 1, &s->fence);
     s->done = true;
     return NULL;

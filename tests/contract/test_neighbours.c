@@ -299,12 +299,7 @@ static void who_stood_behind_a_job_that_ended_after_all_is_not_to_blame(void **s
             uint32_t bytes = (uint32_t)PAGES(i == 0 ? 2 : 1);
             machine_job_fill(&job, 0, half * bytes, bytes, PATTERN);
         }
-        struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                    .bytes = job.bytes,
-                                                    .references = &reference,
-                                                    .reference_count = 1,
-                                                    .patches = job.patches,
-                                                    .patch_count = job.patch_count};
+        struct ferry_vidmm_submission submission = machine_job_buffer(&job, &reference, 1);
         assert_int_equal(ferry_vidmm_submit(manager, contexts[i], &submission, 1, &fences[i]), FERRY_OK);
     }
     for (unsigned i = 2; i-- > 0;)

@@ -16,15 +16,7 @@ static uint64_t fill_on(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDL
     struct machine_job job = {0};
     machine_job_fill(&job, 0, 0, PAGE_SIZE, pattern);
     struct ferry_vidmm_reference reference = {allocation, true};
-    struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                .bytes = job.bytes,
-                                                .references = &reference,
-                                                .reference_count = 1,
-                                                .patches = job.patches,
-                                                .patch_count = job.patch_count};
-    uint64_t fence = 0;
-    assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
-    return fence;
+    return world_submit(world, context, &job, &reference, 1);
 }
 
 static void hold(struct world *world, unsigned node, unsigned turns)
@@ -45,22 +37,6 @@ static uint32_t first_word(struct world *world, D3DKMT_HANDLE allocation, uint32
 }
 
 // In the aperture nothing but the wait itself stands between the CPU and the GPU.
-static uint64_t copy_on(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDLE to, D3DKMT_HANDLE from)
-{
-    struct machine_job job = {0};
-    machine_job_copy(&job, 0, 0, 1, 0, PAGE_SIZE);
-    struct ferry_vidmm_reference references[2] = {{to, true}, {from, false}};
-    struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                .bytes = job.bytes,
-                                                .references = references,
-                                                .reference_count = 2,
-                                                .patches = job.patches,
-                                                .patch_count = job.patch_count};
-    uint64_t fence = 0;
-    assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
-    return fence;
-}
-
 static void a_lock_waits_for_the_jobs_of_every_node(void **state)
 {
     (void)state;
@@ -78,7 +54,7 @@ static void a_lock_waits_for_the_jobs_of_every_node(void **state)
                 world_require(world, a);
                 world_require(world, source);
                 hold(world, node, 7);
-                copy_on(world, context, a, source);
+                world_copy_on(world, context, a, source, PAGE_SIZE);
                 assert_int_equal(first_word(world, a, D3DDDI_LOCK_READ_ONLY), 0x100 + node);
             }
             world_close(world);
@@ -185,7 +161,7 @@ static void R77_R78_an_unmap_is_built_when_the_jobs_of_its_range_are_done(void *
     world_require(world, a);
     world_require(world, source);
     hold(world, 2, 9);
-    copy_on(world, context, a, source);
+    world_copy_on(world, context, a, source, PAGE_SIZE);
     assert_int_equal(world_evict(world, a), FERRY_OK);
     D3DKMT_HANDLE large = world_create_in_aperture(world, PAGES(60), CPU);
     world_require(world, large); // the machine looks whether the range is in use

@@ -75,14 +75,7 @@ static void other_devices_paging_overtakes_a_page_out_that_waits_for_a_job(void 
     struct machine_job job = {0};
     machine_job_copy(&job, 0, 0, 1, 0, PAGE_SIZE);
     struct ferry_vidmm_reference references[] = {{first, true}, {theirs, false}};
-    struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                .bytes = job.bytes,
-                                                .references = references,
-                                                .reference_count = 2,
-                                                .patches = job.patches,
-                                                .patch_count = job.patch_count};
-    uint64_t fence, seen;
-    assert_int_equal(ferry_vidmm_submit(world->manager, n.context, &submission, 1, &fence), FERRY_OK);
+    uint64_t fence = world_submit(world, n.context, &job, references, 2), seen;
     assert_int_equal(ferry_vidmm_wait_paging(world->manager, n.queue, value), FERRY_OK);
     assert_int_equal(ferry_vidmm_wait(world->manager, n.context, fence), FERRY_OK);
     assert_int_equal(world->knobs->hold_node, 1);

@@ -23,12 +23,7 @@ static void a_handle_of_another_program_is_foreign_and_changes_nothing(void **st
     struct machine_job job = {0};
     machine_job_fill(&job, 0, 0, 64, 9);
     struct ferry_vidmm_reference reference = {a, true};
-    struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                .bytes = job.bytes,
-                                                .references = &reference,
-                                                .reference_count = 1,
-                                                .patches = job.patches,
-                                                .patch_count = job.patch_count};
+    struct ferry_vidmm_submission submission = machine_job_buffer(&job, &reference, 1);
     uint64_t fence;
     assert_int_equal(ferry_vidmm_submit(world->manager, mine.context, &submission, 1, &fence), FERRY_ERROR_FOREIGN);
     world_check_gpu(world, a, 1);

@@ -203,12 +203,7 @@ static void step_gpu(struct run *run)
         for (uint64_t i = 0; i < bytes; i += 4)
             memcpy(to->bytes + at + i, &pattern, 4);
     }
-    struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                .bytes = job.bytes,
-                                                .references = references,
-                                                .reference_count = 2,
-                                                .patches = job.patches,
-                                                .patch_count = job.patch_count};
+    struct ferry_vidmm_submission submission = machine_job_buffer(&job, references, 2);
     int result = ferry_vidmm_submit(run->world->manager, run->world->context, &submission, 1, &fence);
     if (result == FERRY_ERROR_NO_VIDEO_MEMORY && run->loose) {
         memcpy(to->bytes, before, to->size); // nothing ran

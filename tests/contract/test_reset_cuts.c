@@ -13,15 +13,7 @@ static uint64_t swap_on(struct world *world, D3DKMT_HANDLE context, const D3DKMT
     machine_job_copy(&job, 1, 0, 2, 0, (uint32_t)PAGES(1));
     machine_job_copy(&job, 1, PAGES(1), 2, PAGES(1), (uint32_t)PAGES(1));
     struct ferry_vidmm_reference references[] = {{pair[0], true}, {pair[1], true}, {between, true}};
-    struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                .bytes = job.bytes,
-                                                .references = references,
-                                                .reference_count = 3,
-                                                .patches = job.patches,
-                                                .patch_count = job.patch_count};
-    uint64_t fence = 0;
-    assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
-    return fence;
+    return world_submit(world, context, &job, references, 3);
 }
 
 // Something hangs while one of two jobs is in the middle of its commands. Nobody is to blame, and each runs to its end.
@@ -83,14 +75,7 @@ static void a_copy_over_itself_that_a_reset_cuts_goes_on_with_the_rest(void **st
             struct machine_job job = {0};
             machine_job_copy(&job, 0, 4 * to, 0, 4 * from, 4 * moved);
             struct ferry_vidmm_reference reference = {allocation[i], true};
-            struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                        .bytes = job.bytes,
-                                                        .references = &reference,
-                                                        .reference_count = 1,
-                                                        .patches = job.patches,
-                                                        .patch_count = job.patch_count};
-            assert_int_equal(ferry_vidmm_submit(world->manager, player[i].context, &submission, 1, &fence[i]),
-                             FERRY_OK);
+            fence[i] = world_submit(world, player[i].context, &job, &reference, 1);
         }
         for (unsigned i = 0; i < 2; i++)
             assert_int_equal(ferry_vidmm_wait(world->manager, player[i].context, fence[i]), FERRY_OK);

@@ -354,12 +354,7 @@ static void R228_R230_must_succeed_failure_puts_the_device_in_error(void **state
     struct machine_job job = {0};
     machine_job_fill(&job, 0, 0, 64, 1);
     struct ferry_vidmm_reference reference = {b, true};
-    struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                .bytes = job.bytes,
-                                                .references = &reference,
-                                                .reference_count = 1,
-                                                .patches = job.patches,
-                                                .patch_count = job.patch_count};
+    struct ferry_vidmm_submission submission = machine_job_buffer(&job, &reference, 1);
     uint64_t fence;
     assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, 1, &fence),
                      FERRY_ERROR_DEVICE_LOST);

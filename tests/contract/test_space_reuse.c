@@ -27,7 +27,6 @@ static int copy_from(struct world *world, D3DKMT_HANDLE to, uint64_t from)
 {
     struct machine_job job = {.bytes = 0};
     struct ferry_vidmm_reference reference = {to, true};
-    uint64_t fence = 0;
     machine_job_copy(&job, 0, 0, 1, 0, PAGE_SIZE);
     for (uint32_t i = 0; i < job.patch_count; i++)
         if (job.patches[i].AllocationIndex == 1) {
@@ -36,13 +35,7 @@ static int copy_from(struct world *world, D3DKMT_HANDLE to, uint64_t from)
             break;
         }
     assert_int_equal(job.patch_count, 1);
-    struct ferry_vidmm_submission buffer = {.commands = job.commands,
-                                            .bytes = job.bytes,
-                                            .references = &reference,
-                                            .reference_count = 1,
-                                            .patches = job.patches,
-                                            .patch_count = job.patch_count};
-    assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &buffer, 1, &fence), FERRY_OK);
+    uint64_t fence = world_submit(world, world->context, &job, &reference, 1);
     return ferry_vidmm_wait(world->manager, world->context, fence);
 }
 

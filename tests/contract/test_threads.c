@@ -41,12 +41,7 @@ static void one_round(struct worker *worker, unsigned round)
         struct machine_job job = {0};
         machine_job_fill(&job, 0, 8, 4, value + 1);
         struct ferry_vidmm_reference reference = {a, true};
-        struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                    .bytes = job.bytes,
-                                                    .references = &reference,
-                                                    .reference_count = 1,
-                                                    .patches = job.patches,
-                                                    .patch_count = job.patch_count};
+        struct ferry_vidmm_submission submission = machine_job_buffer(&job, &reference, 1);
         uint64_t fence;
         EXPECT(ferry_vidmm_submit(m, worker->context, &submission, 1, &fence) == FERRY_OK);
         if (round % 4 == 0)
@@ -155,12 +150,7 @@ static void draw(struct worker *worker, D3DKMT_HANDLE from, D3DKMT_HANDLE sink, 
     EXPECT(ferry_vidmm_unlock(m, from) == FERRY_OK);
     machine_job_copy(&job, 0, 0, 1, 0, PAGES(2));
     struct ferry_vidmm_reference references[] = {{sink, true}, {from, false}};
-    struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                .bytes = job.bytes,
-                                                .references = references,
-                                                .reference_count = 2,
-                                                .patches = job.patches,
-                                                .patch_count = job.patch_count};
+    struct ferry_vidmm_submission submission = machine_job_buffer(&job, references, 2);
     uint64_t fence;
     EXPECT(ferry_vidmm_submit(m, worker->context, &submission, 1, &fence) == FERRY_OK);
     if (pick(worker, 8) == 0)

@@ -260,12 +260,7 @@ static void *submit_one(void *context)
     uint64_t fence = 0;
     machine_job_fill(&job, 0, 0, 64, 3);
     struct ferry_vidmm_reference reference = {runner->allocations[0], true};
-    struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                .bytes = job.bytes,
-                                                .references = &reference,
-                                                .reference_count = 1,
-                                                .patches = job.patches,
-                                                .patch_count = job.patch_count};
+    struct ferry_vidmm_submission submission = machine_job_buffer(&job, &reference, 1);
     struct ferry_vidmm *manager = runner->crowd->world->manager;
     runner->wrong += ferry_vidmm_submit(manager, runner->program.context, &submission, 1, &fence) != FERRY_OK;
     runner->wrong += ferry_vidmm_wait(manager, runner->program.context, fence) != FERRY_OK;

@@ -4,23 +4,6 @@
 #include "players.h"
 #include "vidmm/api/manager.h"
 
-static uint64_t copy_on(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDLE to, D3DKMT_HANDLE from,
-                        uint32_t bytes)
-{
-    struct machine_job job = {0};
-    machine_job_copy(&job, 0, 0, 1, 0, bytes);
-    struct ferry_vidmm_reference references[] = {{to, true}, {from, false}};
-    struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                .bytes = job.bytes,
-                                                .references = references,
-                                                .reference_count = 2,
-                                                .patches = job.patches,
-                                                .patch_count = job.patch_count};
-    uint64_t fence = 0;
-    assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
-    return fence;
-}
-
 static void R217_make_resident_and_submit_never_wait_for_the_gpu(void **state)
 {
     (void)state;
@@ -86,7 +69,7 @@ static void a_hang_costs_other_devices_nothing(void **state)
         uint64_t last = 0;
         // Each copies from the one before: any that is lost, or runs out of turn, is seen in all behind it.
         for (unsigned i = 0; i < jobs; i++)
-            last = copy_on(world, other.context, to[i], i ? to[i - 1] : from, PAGES(2));
+            last = world_copy_on(world, other.context, to[i], i ? to[i - 1] : from, PAGES(2));
         assert_true(world->knobs->hang);
         assert_int_equal(ferry_vidmm_wait(world->manager, other.context, last), FERRY_OK);
         assert_int_equal(ferry_vidmm_wait(world->manager, world->context, guilty), FERRY_ERROR_FAULT);

@@ -232,21 +232,30 @@ void world_check_gpu(struct world *world, D3DKMT_HANDLE allocation, uint32_t see
     free(copy);
 }
 
+uint64_t world_submit(struct world *world, D3DKMT_HANDLE context, const struct machine_job *job,
+                      const struct ferry_vidmm_reference *references, uint32_t count)
+{
+    struct ferry_vidmm_submission submission = machine_job_buffer(job, references, count);
+    uint64_t fence = 0;
+    assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
+    return fence;
+}
+
+uint64_t world_copy_on(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDLE to, D3DKMT_HANDLE from, uint32_t bytes)
+{
+    struct machine_job job = {0};
+    machine_job_copy(&job, 0, 0, 1, 0, bytes);
+    struct ferry_vidmm_reference references[] = {{to, true}, {from, false}};
+    return world_submit(world, context, &job, references, 2);
+}
+
 uint64_t world_gpu_fill(struct world *world, D3DKMT_HANDLE allocation, uint64_t offset, uint32_t bytes,
                         uint32_t pattern)
 {
     struct machine_job job = {0};
     machine_job_fill(&job, 0, offset, bytes, pattern);
     struct ferry_vidmm_reference reference = {allocation, true};
-    struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                .bytes = job.bytes,
-                                                .references = &reference,
-                                                .reference_count = 1,
-                                                .patches = job.patches,
-                                                .patch_count = job.patch_count};
-    uint64_t fence = 0;
-    assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, 1, &fence), FERRY_OK);
-    return fence;
+    return world_submit(world, world->context, &job, &reference, 1);
 }
 
 uint64_t world_gpu_copy(struct world *world, D3DKMT_HANDLE to, uint64_t to_offset, D3DKMT_HANDLE from,
@@ -255,15 +264,7 @@ uint64_t world_gpu_copy(struct world *world, D3DKMT_HANDLE to, uint64_t to_offse
     struct machine_job job = {0};
     machine_job_copy(&job, 0, to_offset, 1, from_offset, bytes);
     struct ferry_vidmm_reference references[2] = {{to, true}, {from, false}};
-    struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                .bytes = job.bytes,
-                                                .references = references,
-                                                .reference_count = 2,
-                                                .patches = job.patches,
-                                                .patch_count = job.patch_count};
-    uint64_t fence = 0;
-    assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, 1, &fence), FERRY_OK);
-    return fence;
+    return world_submit(world, world->context, &job, references, 2);
 }
 
 uint64_t world_gpu_put(struct world *world, D3DKMT_HANDLE allocation, uint64_t offset, uint32_t bytes, uint32_t pattern)
@@ -274,14 +275,7 @@ uint64_t world_gpu_put(struct world *world, D3DKMT_HANDLE allocation, uint64_t o
     machine_job_fill(&job, 0, 0, bytes, pattern);
     machine_job_copy(&job, 1, offset, 0, 0, bytes);
     struct ferry_vidmm_reference references[2] = {{source, true}, {allocation, true}};
-    struct ferry_vidmm_submission submission = {.commands = job.commands,
-                                                .bytes = job.bytes,
-                                                .references = references,
-                                                .reference_count = 2,
-                                                .patches = job.patches,
-                                                .patch_count = job.patch_count};
-    uint64_t fence = 0;
-    assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, 1, &fence), FERRY_OK);
+    uint64_t fence = world_submit(world, world->context, &job, references, 2);
     assert_true(world_evict(world, source) >= 0);
     return fence;
 }

@@ -70,6 +70,12 @@ void world_check(struct world *world, D3DKMT_HANDLE allocation, uint32_t seed);
 void world_check_gpu(struct world *world, D3DKMT_HANDLE allocation, uint32_t seed);
 uint32_t world_word(uint32_t seed, uint64_t index);
 
+/// Submit a finished job whose allocation n is references[n] by itself; returns its fence.
+uint64_t world_submit(struct world *world, D3DKMT_HANDLE context, const struct machine_job *job,
+                      const struct ferry_vidmm_reference *references, uint32_t count);
+/// A copy from the beginning of one allocation to that of the other, on a context of the caller's choice; its fence.
+uint64_t world_copy_on(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDLE to, D3DKMT_HANDLE from,
+                       uint32_t bytes);
 /// A job that fills the allocation's words; returns its fence.
 uint64_t world_gpu_fill(struct world *world, D3DKMT_HANDLE allocation, uint64_t offset, uint32_t bytes,
                         uint32_t pattern);
