@@ -62,10 +62,10 @@ static void shut(struct umd_adapter *adapter)
         ferry_kmd_miniport()->DxgkDdiRemoveDevice(adapter->kmd);
     ferry_host_pages_destroy(adapter->pages);
     ferry_gpu_close(adapter->gpu);
+    pthread_cond_destroy(&adapter->alone);
     pthread_cond_destroy(&adapter->device_ended);
-    pthread_mutex_destroy(&adapter->lock);
     pthread_mutex_destroy(&adapter->telling);
-    free(adapter);
+    umd_adapter_free(adapter);
 }
 
 static int start_gpu(struct umd_adapter *adapter, const struct ferry_adapter_options *options)
@@ -156,10 +156,10 @@ int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry
     *handle = NULL;
     if (umd_is_telling())
         return FERRY_ERROR_RECURSIVE_CALL;
-    struct umd_adapter *adapter = calloc(1, sizeof *adapter);
+    struct umd_adapter *adapter = umd_adapter_new();
     if (!adapter)
         return FERRY_ERROR_NO_HOST_MEMORY;
-    pthread_mutex_init(&adapter->lock, NULL);
+    pthread_cond_init(&adapter->alone, NULL);
     pthread_cond_init(&adapter->device_ended, NULL);
     pthread_mutex_init(&adapter->telling, NULL);
     const char *backend = options->backend ? options->backend : ferry_link_backend_name(0);
@@ -196,8 +196,8 @@ void ferry_adapter_close(struct ferry_adapter *handle)
         umd_process_end(adapter->processes);
     // Calls that wait for the GPU, or for one another, find their handles gone, and end.
     pthread_cond_broadcast(&adapter->device_ended);
-    umd_park(&call);
-    umd_adapter_wait_for_others(adapter);
+    umd_wait_for_parked(adapter);
+    pthread_mutex_unlock(&adapter->lock);
     umd_runner_end(adapter);
     shut(adapter);
 }

@@ -22,6 +22,10 @@ int umd_leave(struct umd_call *call, int result);
 // their handles tell (umd_object()).
 void umd_park(struct umd_call *call);
 void umd_return(struct umd_call *call);
+// Until the condition is signalled; the same holds.
+void umd_park_until(struct umd_call *call, pthread_cond_t *condition);
+// Until no other call is parked. Nobody gets in any more.
+void umd_wait_for_parked(struct umd_adapter *adapter);
 
 // What the manager was asked to destroy: after a critical stop it is gone too.
 static inline bool umd_is_gone(int error)

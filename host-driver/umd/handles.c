@@ -1,34 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of live handles of all adapters. An entry's place and its generation make the handle; the generation moves
-// on when the handle ends, so a value is not given out twice.
+// The table of live handles of all adapters. An entry's place, its kind and its generation make the handle; the
+// generation moves on when the handle ends, so a value is not given out twice.
 //
 // Entries are written under the table's lock, those of an adapter under the adapter's too, and they never move. So who
 // holds an adapter's lock reads without the table's: when an entry holds the handle and names this adapter, it is the
 // adapter's own and stays as it is; that of another one may change meanwhile, but never into one of this adapter.
+//
+// An adapter is never freed, only used again: so its lock can be taken by who has read of it in an entry without any
+// lock, and who has it looks again.
 #include "umd/handles.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define INDEX_BITS 24
-#define INDEX_MASK ((UINT64_C(1) << INDEX_BITS) - 1)
+#define INDEX_BITS      24
+#define INDEX_MASK      ((UINT64_C(1) << INDEX_BITS) - 1)
+#define KIND_MASK       UINT64_C(7)
+#define GENERATION_STEP ((KIND_MASK + 1) << INDEX_BITS)
 
 struct entry {
-    _Atomic uint64_t handle;             // As a number; while it is free the one that it will have.
+    _Atomic uint64_t handle;             // As a number; while it is free the one that it will have, but of no kind.
     struct umd_adapter *_Atomic adapter; // NULL = free.
-    void *object;
-    enum umd_kind kind;
-    uint32_t next_free;
+    union {
+        void *object;
+        uint64_t next_free;
+    };
 };
 
-// Each piece is as large as all before it together, the first two FIRST entries.
-#define FIRST_LOG2 8
-#define FIRST      (UINT64_C(1) << FIRST_LOG2)
-#define PIECES     (INDEX_BITS - FIRST_LOG2 + 1)
+#define PIECE_LOG2    12
+#define PIECE_ENTRIES (UINT64_C(1) << PIECE_LOG2)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t put = PTHREAD_COND_INITIALIZER; // An adapter has one user left.
-static struct entry *_Atomic pieces[PIECES];
-static uint32_t capacity, first_free;
+static struct entry *_Atomic pieces[1 << (INDEX_BITS - PIECE_LOG2)];
+static uint64_t capacity, first_free;
+static struct umd_adapter *free_adapters;
 
 // Handles are numbers in a pointer's clothes; nothing ever reads through them.
 static uint64_t number_of(const void *handle)
@@ -36,48 +41,38 @@ static uint64_t number_of(const void *handle)
     return (uint64_t)(uintptr_t)handle;
 }
 
-static unsigned piece_of(uint64_t index)
-{
-    return index < FIRST ? 0 : 64u - FIRST_LOG2 - (unsigned)__builtin_clzll(index);
-}
-
 // NULL when the table has never been so large.
 static struct entry *entry_at(uint64_t index)
 {
-    unsigned piece = piece_of(index);
-    struct entry *entries = pieces[piece];
-    uint64_t before = piece == 0 ? 0 : FIRST << (piece - 1);
+    struct entry *entries = pieces[index >> PIECE_LOG2];
 
-    return entries ? &entries[index - before] : NULL;
+    return entries ? &entries[index % PIECE_ENTRIES] : NULL;
 }
 
 static bool grow(void)
 {
-    uint32_t more = capacity ? capacity : FIRST;
-    unsigned piece = piece_of(capacity);
-
-    if (piece == PIECES)
+    if (capacity > INDEX_MASK)
         return false;
-    struct entry *entries = calloc(more, sizeof *entries);
+    struct entry *entries = calloc(PIECE_ENTRIES, sizeof *entries);
     if (!entries)
         return false;
-    for (uint32_t i = 0; i < more; i++) {
-        entries[i].handle = UINT64_C(1) << INDEX_BITS | (capacity + i);
+    for (uint64_t i = 0; i < PIECE_ENTRIES; i++) {
+        entries[i].handle = GENERATION_STEP | (capacity + i);
         entries[i].next_free = capacity + i + 1;
     }
-    pieces[piece] = entries;
+    pieces[capacity >> PIECE_LOG2] = entries;
     first_free = capacity;
-    capacity += more;
+    capacity += PIECE_ENTRIES;
     return true;
 }
 
-// Live, and of this kind.
-static struct entry *find(enum umd_kind kind, const void *handle)
+// Which holds this handle, live or not; NULL for one of another kind too.
+static inline struct entry *find(enum umd_kind kind, const void *handle)
 {
-    struct entry *entry = entry_at(number_of(handle) & INDEX_MASK);
-    bool found = entry && entry->handle == number_of(handle) && entry->adapter && entry->kind == kind;
+    uint64_t number = number_of(handle);
+    struct entry *entry = (number >> INDEX_BITS & KIND_MASK) == kind ? entry_at(number & INDEX_MASK) : NULL;
 
-    return found ? entry : NULL;
+    return entry && entry->handle == number ? entry : NULL;
 }
 
 void *umd_handle_make(enum umd_kind kind, void *object, struct umd_adapter *adapter)
@@ -88,11 +83,11 @@ void *umd_handle_make(enum umd_kind kind, void *object, struct umd_adapter *adap
     if (first_free < capacity || grow()) {
         struct entry *entry = entry_at(first_free);
 
-        handle = (void *)(uintptr_t)entry->handle;
         first_free = entry->next_free;
         entry->object = object;
-        entry->kind = kind;
         entry->adapter = adapter;
+        entry->handle |= (uint64_t)kind << INDEX_BITS;
+        handle = (void *)(uintptr_t)entry->handle;
     }
     pthread_mutex_unlock(&lock);
     return handle;
@@ -104,56 +99,67 @@ void umd_handle_end(const void *handle)
     struct entry *entry = entry_at(number_of(handle) & INDEX_MASK);
     if (entry && entry->handle == number_of(handle) && entry->adapter) {
         entry->adapter = NULL;
-        entry->handle += UINT64_C(1) << INDEX_BITS;
+        entry->handle = (entry->handle & ~(KIND_MASK << INDEX_BITS)) + GENERATION_STEP;
         entry->next_free = first_free;
-        first_free = (uint32_t)(number_of(handle) & INDEX_MASK);
+        first_free = number_of(handle) & INDEX_MASK;
     }
     pthread_mutex_unlock(&lock);
 }
 
 void *umd_object(const struct umd_adapter *adapter, enum umd_kind kind, const void *handle)
 {
-    const struct entry *entry = entry_at(number_of(handle) & INDEX_MASK);
+    const struct entry *entry = find(kind, handle); // Before the adapter is looked at: see above.
 
-    // In this order: see above.
-    if (!entry || entry->handle != number_of(handle) || entry->adapter != adapter || entry->kind != kind)
+    return entry && entry->adapter == adapter ? entry->object : NULL;
+}
+
+void *umd_lock_object(enum umd_kind kind, const void *handle, struct umd_adapter **adapter)
+{
+    const struct entry *entry = find(kind, handle);
+    struct umd_adapter *found = entry ? entry->adapter : NULL;
+
+    if (!found)
         return NULL;
+    pthread_mutex_lock(&found->lock);
+    // The handle can have ended meanwhile.
+    if (entry->handle != number_of(handle) || entry->adapter != found) {
+        pthread_mutex_unlock(&found->lock);
+        return NULL;
+    }
+    *adapter = found;
     return entry->object;
 }
 
 int umd_handle_error(enum umd_kind kind, const void *handle)
 {
     pthread_mutex_lock(&lock);
-    bool live = find(kind, handle) != NULL;
+    const struct entry *entry = find(kind, handle);
+    bool live = entry && entry->adapter;
     pthread_mutex_unlock(&lock);
     return live ? FERRY_ERROR_FOREIGN : FERRY_ERROR_HANDLE;
 }
 
-struct umd_adapter *umd_adapter_get(enum umd_kind kind, const void *handle)
+struct umd_adapter *umd_adapter_new(void)
 {
     pthread_mutex_lock(&lock);
-    const struct entry *entry = find(kind, handle);
-    struct umd_adapter *adapter = entry ? entry->adapter : NULL;
+    struct umd_adapter *adapter = free_adapters;
     if (adapter)
-        adapter->users++;
+        free_adapters = adapter->next_free;
     pthread_mutex_unlock(&lock);
+    if (adapter) {
+        memset((char *)adapter + sizeof adapter->lock, 0, sizeof *adapter - sizeof adapter->lock);
+    } else {
+        adapter = calloc(1, sizeof *adapter);
+        if (adapter)
+            pthread_mutex_init(&adapter->lock, NULL);
+    }
     return adapter;
 }
 
-void umd_adapter_put(struct umd_adapter *adapter)
-{
-    // Whoever waits is the one that is left. From here on the adapter may be gone.
-    if (atomic_fetch_sub(&adapter->users, 1) != 2)
-        return;
-    pthread_mutex_lock(&lock);
-    pthread_cond_broadcast(&put);
-    pthread_mutex_unlock(&lock);
-}
-
-void umd_adapter_wait_for_others(struct umd_adapter *adapter)
+void umd_adapter_free(struct umd_adapter *adapter)
 {
     pthread_mutex_lock(&lock);
-    while (adapter->users > 1)
-        pthread_cond_wait(&put, &lock);
+    adapter->next_free = free_adapters;
+    free_adapters = adapter;
     pthread_mutex_unlock(&lock);
 }

@@ -13,12 +13,14 @@ void *umd_handle_make(enum umd_kind kind, void *object, struct umd_adapter *adap
 void umd_handle_end(const void *handle);
 // The live object of this adapter behind a handle of this kind, or NULL. It stays while the adapter's lock is held.
 void *umd_object(const struct umd_adapter *adapter, enum umd_kind kind, const void *handle);
+// The same of whatever adapter: *adapter is it, and its lock is the caller's then. With NULL nothing is locked.
+void *umd_lock_object(enum umd_kind kind, const void *handle, struct umd_adapter **adapter);
 // Why umd_object() has none: FOREIGN for a live handle, of another adapter then, HANDLE for any other.
 int umd_handle_error(enum umd_kind kind, const void *handle);
-// The adapter of a live handle, which from now on is not freed before umd_adapter_put(); NULL for a handle of nothing.
-struct umd_adapter *umd_adapter_get(enum umd_kind kind, const void *handle);
-void umd_adapter_put(struct umd_adapter *adapter);
-// Until nobody but the caller has it.
-void umd_adapter_wait_for_others(struct umd_adapter *adapter);
+// An adapter of zeros, but for its lock, which there is for ever: who found a handle that has ended since may still
+// take it. NULL when there is no memory.
+struct umd_adapter *umd_adapter_new(void);
+// It is used again. No handle of it is live.
+void umd_adapter_free(struct umd_adapter *adapter);
 
 #endif

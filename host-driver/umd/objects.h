@@ -20,9 +20,10 @@ struct umd_queue;
 struct umd_runner;
 
 struct umd_adapter {
-    void *handle;
-    atomic_uint users;    // Calls that are inside, parked ones too. They become more under the handle table's lock.
     pthread_mutex_t lock; // Of everything below; the manager's own lock lies inside it. Calls that wait give it back.
+    void *handle;
+    unsigned parked;      // Calls that have given it back, and come again.
+    pthread_cond_t alone; // There are none any more.
     char backend[16];
     uint32_t model; // Driver model: 1 or 2.
     bool iommu;
@@ -39,6 +40,7 @@ struct umd_adapter {
     pthread_mutex_t telling;           // Of the observer, innermost: events come from calls, parked calls and the link.
     ferry_event_callback *_Atomic observer; // Is there one? That is asked for each event, and without the lock.
     void *observer_context;
+    struct umd_adapter *next_free; // While it is none.
 };
 
 // The allocations of a call, with their handles at the manager; the arrays are kept from call to call.

@@ -101,7 +101,7 @@ static int end_devices(struct umd_call *call, struct ferry_process *handle)
         struct umd_device *device = device_of(process);
 
         if (device->ending)
-            pthread_cond_wait(&call->adapter->device_ended, &call->adapter->lock);
+            umd_park_until(call, &call->adapter->device_ended);
         else
             error = umd_device_destroy(call, device);
     }

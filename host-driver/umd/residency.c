@@ -133,8 +133,8 @@ static void undo(struct umd_device *device, const D3DKMT_HANDLE *handles, size_t
 
 // The manager takes so many at a time, so a longer list goes in batches (R235); its answer to the failing one is handed
 // through as it is (R236). Goes on behind the *done that have been raised before.
-static int attempt(struct umd_device *device, bool cant_trim_further, bool must_succeed,
-                   struct ferry_residency *arguments, size_t *done)
+static int attempt(struct umd_device *device, D3DDDI_MAKERESIDENT_FLAGS flags, struct ferry_residency *arguments,
+                   size_t *done)
 {
     const D3DKMT_HANDLE *handles = device->named.handles;
 
@@ -145,10 +145,8 @@ static int attempt(struct umd_device *device, bool cant_trim_further, bool must_
             .hPagingQueue = device->paging_queue,
             .NumAllocations = (UINT)batch,
             .AllocationList = handles + *done,
+            .Flags = flags,
         };
-
-        make.Flags.CantTrimFurther = cant_trim_further;
-        make.Flags.MustSucceed = must_succeed;
         int error = ferry_vidmm_make_resident(device->adapter->vidmm, &make);
         arguments->bytes_to_trim = make.NumBytesToTrim;
         if (error < 0)
@@ -189,7 +187,10 @@ int ferry_make_resident(struct ferry_device *handle, struct ferry_residency *arg
     arguments->paging_fence_value = arguments->bytes_to_trim = 0;
     int error = name_all(device, arguments);
     if (error == FERRY_OK) {
-        error = attempt(device, arguments->cant_trim_further, arguments->must_succeed, arguments, &done);
+        D3DDDI_MAKERESIDENT_FLAGS flags = {
+            {.CantTrimFurther = arguments->cant_trim_further, .MustSucceed = arguments->must_succeed}};
+
+        error = attempt(device, flags, arguments, &done);
         error = end_attempts(device, arguments, error, done);
     }
     return umd_leave(&call, error);
@@ -273,7 +274,9 @@ int ferry_make_resident_trim(struct ferry_device *handle, struct ferry_residency
     bool last = false; // R227: nothing is left to trim, so this attempt is made with what the operation needs alone.
     struct umd_allocation *trimmed = NULL;
     while (error == FERRY_OK) {
-        error = attempt(device, last, last && arguments->must_succeed, arguments, &done);
+        D3DDDI_MAKERESIDENT_FLAGS flags = {{.CantTrimFurther = last, .MustSucceed = last && arguments->must_succeed}};
+
+        error = attempt(device, flags, arguments, &done);
         if (error != FERRY_ERROR_NO_VIDEO_MEMORY || last)
             break;
         bool more;

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../system/adapter_inside.h"
 #include "every_failure.h"
 #include "ferry/ferry.h"
 #include "firmware_image.h"
 #include "model/model_link.h"
-#include "umd/handles.h"
 #include "umd/recording.h"
 #include "vidmm/api/manager.h"
 
@@ -75,10 +75,9 @@ struct look {
 static void look(struct run *run, const char *call, struct look *look)
 {
     memset(look, 0, sizeof(*look));
-    struct umd_adapter *inside = umd_adapter_get(UMD_ADAPTER, run->adapter);
+    struct umd_adapter *inside = adapter_inside(run->adapter);
     if (!inside)
         return;
-    umd_adapter_put(inside); // The test holds it open.
     struct ferry_vidmm_statistics statistics = {0};
     bool works = ferry_vidmm_statistics(inside->vidmm, &statistics) == FERRY_OK;
     look->operations = inside->vidmm->sched.queued;
@@ -385,7 +384,7 @@ static void destroy_after_the_stop(struct run *run)
     GONE(ferry_process_destroy(run->process));
     GONE(ferry_device_destroy(run->device));
 #undef GONE
-    struct umd_adapter *inside = umd_adapter_get(UMD_ADAPTER, run->adapter);
+    struct umd_adapter *inside = adapter_inside(run->adapter);
     if (!inside)
         return;
     const struct ferry_vm_handles *handles = &inside->vidmm->core.handles;
@@ -393,7 +392,6 @@ static void destroy_after_the_stop(struct run *run)
         wrong(&run->attempt, "after the stop", "the user-mode driver keeps what was destroyed");
     if (handles->count != handles->free_count)
         wrong(&run->attempt, "after the stop", "the manager keeps %u objects", handles->count - handles->free_count);
-    umd_adapter_put(inside);
 }
 
 static void run_once(unsigned variant, struct attempt *attempt)

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What goes wrong: planted failures of host, video memory and engine, and what the program that had nothing to do with
 // it sees of them, which is nothing.
+#include "adapter_inside.h"
 #include "system.h"
 
 #include "device/device_state.h"
 #include "model/model_link.h"
-#include "umd/handles.h"
 #include "vidmm/api/manager.h"
 
-// The test holds the adapter open, so it stays when it is put back.
 static struct umd_adapter *inside_of(struct bench *b)
 {
-    struct umd_adapter *adapter = umd_adapter_get(UMD_ADAPTER, b->adapter);
-    umd_adapter_put(adapter);
+    struct umd_adapter *adapter = adapter_inside(b->adapter);
     return adapter;
 }
 

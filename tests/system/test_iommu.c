@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The IOMMU model by the public interface: what has left the aperture is out of the device's reach, by the root
 // complex's own map and by what a read of the device gets; what comes back is whole.
+#include "adapter_inside.h"
 #include "system.h"
 
 #include "device/device_state.h"
 #include "ferry_contract.h"
 #include "kmd/internal.h"
 #include "link/dma_map.h"
-#include "umd/handles.h"
 
 #define PAGES 24u
 #define BYTES (PAGES * FERRY_PAGE_BYTES)
@@ -26,9 +26,8 @@ static int open_iommu(struct ferry_adapter **adapter, uint32_t model)
 
 static struct umd_adapter *inside_of(struct ferry_adapter *handle)
 {
-    struct umd_adapter *adapter = umd_adapter_get(UMD_ADAPTER, handle);
+    struct umd_adapter *adapter = adapter_inside(handle);
 
-    umd_adapter_put(adapter);
     return adapter;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the event descriptor tells of resets, faults, hangs, budgets and the adapter's end; and what is left behind.
+#include "adapter_inside.h"
 #include "device/device_state.h"
 #include "model/model_link.h"
 #include "poll_loops.h"
-#include "umd/handles.h"
 #include "vidmm/api/call.h"
 #include "vidmm/api/manager.h"
 
@@ -46,9 +46,8 @@ static void a_reset_is_told(void **state)
 
 static struct ferry_gpu *gpu(void)
 {
-    struct umd_adapter *inside = umd_adapter_get(UMD_ADAPTER, adapter);
+    struct umd_adapter *inside = adapter_inside(adapter);
 
-    umd_adapter_put(inside);
     return inside->gpu;
 }
 
@@ -211,12 +210,11 @@ static void a_budget_is_told(void **state)
 // As when a rule of the contract was broken: the manager goes on with nothing.
 static void stop_the_manager(void)
 {
-    struct umd_adapter *inside = umd_adapter_get(UMD_ADAPTER, adapter);
+    struct umd_adapter *inside = adapter_inside(adapter);
 
     ferry_vm_take_lock(inside->vidmm);
     ferry_vm_stop_critical(&inside->vidmm->core, (struct ferry_vidmm_critical){.code = FERRY_CRITICAL_NO_PROGRESS});
     ferry_vm_give_lock(inside->vidmm);
-    umd_adapter_put(inside);
 }
 
 // A job that is queued never ends; the library's thread alone finds it out, for the program only polls.

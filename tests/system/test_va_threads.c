@@ -5,6 +5,7 @@
 // without waiting. Another program takes the memory of whatever leaves, and the engine is reset in between, or hangs.
 // No job finds what its device has not put where it goes, and no keeper's content changes but by its own jobs. With the
 // thread sanitizer, and with the others.
+#include "adapter_inside.h"
 #include "va_threads.h"
 
 // ---- Keepers ------------------------------------------------------------------------------------------------------
@@ -235,8 +236,7 @@ static void *keep(void *context)
 
 static struct ferry_model *model_of(struct ferry_adapter *opened)
 {
-    struct umd_adapter *inside = umd_adapter_get(UMD_ADAPTER, opened);
-    umd_adapter_put(inside);
+    struct umd_adapter *inside = adapter_inside(opened);
     return ferry_model_link_model(inside->gpu->link);
 }
 

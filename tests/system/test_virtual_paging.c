@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Content paged by addresses of the paging process, by the public interface: on the real miniport and device, whose
 // page-table unit walks the entries that are written for each chunk.
+#include "adapter_inside.h"
 #include "system.h"
 
-#include "umd/handles.h"
 #include "umd/objects.h"
 
 #define PAGES 60u
@@ -123,8 +123,7 @@ static bool reset_after(unsigned turns)
 {
     struct ferry_adapter *handle = NULL;
     ok(open_paging(&handle, FERRY_PAGING_VIRTUAL, 0, turns % 2));
-    struct umd_adapter *adapter = umd_adapter_get(UMD_ADAPTER, handle);
-    umd_adapter_put(adapter);
+    struct umd_adapter *adapter = adapter_inside(handle);
     struct ferry_device *device = begin(handle);
     struct ferry_allocation *list[3];
     uint64_t reached = 0;
@@ -189,8 +188,7 @@ static bool reset_among_images(unsigned turns)
     uint64_t reached = 0;
 
     ok(ferry_adapter_open(&options, &handle));
-    struct umd_adapter *adapter = umd_adapter_get(UMD_ADAPTER, handle);
-    umd_adapter_put(adapter);
+    struct umd_adapter *adapter = adapter_inside(handle);
     struct ferry_device *device = begin(handle);
     assert_int_equal(ferry_tiling_bytes(&tiling), bytes);
     for (unsigned i = 0; i < IMAGES; i++) {

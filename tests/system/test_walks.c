@@ -2,11 +2,11 @@
 // ferry_va_walk(): what it says of an address is where the device finds the content, and what the fault's record says.
 // The places are looked at over the CPU's window, behind the library's back; entries and indices are worked out here by
 // hand.
+#include "adapter_inside.h"
 #include "system.h"
 
 #include "device/device.h"
 #include "ferry_contract.h"
-#include "umd/handles.h"
 #include "umd/objects.h"
 
 #define KIB 1024u
@@ -61,11 +61,10 @@ static struct ferry_va_steps walk_of(struct machine *m, uint64_t address)
 // What is in video memory where the walk ends.
 static uint64_t content_at(struct machine *m, const struct ferry_va_steps *walk)
 {
-    struct umd_adapter *inside = umd_adapter_get(UMD_ADAPTER, m->adapter);
+    struct umd_adapter *inside = adapter_inside(m->adapter);
     const struct ferry_va_step *last = &walk->steps[walk->count - 1];
     uint64_t value = 0;
 
-    umd_adapter_put(inside);
     assert_true(last->valid && last->is_page && !last->host);
     ok(ferry_gpu_window_read(inside->gpu, last->leads_to, &value, sizeof value));
     return value;
@@ -359,10 +358,9 @@ static void a_walk_goes_through_no_table_that_has_become_anothers(void **state)
     for (unsigned after = 1; after < 4; after++) {
         struct machine m = begin();
         struct ferry_allocation *own = make(m.device, 4 * KIB, FERRY_FLAG_CPU_VISIBLE), *theirs;
-        struct umd_adapter *inside = umd_adapter_get(UMD_ADAPTER, m.adapter);
+        struct umd_adapter *inside = adapter_inside(m.adapter);
         const uint64_t where = UINT64_C(0x345678000000);
 
-        umd_adapter_put(inside);
         must_be_resident(m.device, &own, 1);
         map_at(&m, own, where, 0, 4 * KIB, false);
         struct ferry_device *other = other_program(&m, &theirs);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layout of a handle: generation in bits 31:21, slot index + 1 in 20:0. The kind stands in the slot. A slot whose
-// object went waits behind all that went before it, and until there are many of them: a stale handle would be taken for
-// a live one only after 2047 * 1024 objects more had come and gone.
+// A slot whose object went waits behind all that went before it, and until there are many of them: a stale handle would
+// be taken for a live one only after 2047 * 1024 objects more had come and gone.
 #include "vidmm/base/handles.h"
 
 #include <stdlib.h>
 
-#define INDEX_BITS      21
-#define INDEX_MASK      ((1u << INDEX_BITS) - 1)
+#define INDEX_BITS      FERRY_VM_HANDLE_INDEX_BITS
+#define INDEX_MASK      FERRY_VM_HANDLE_INDEX_MASK
 #define GENERATION_MASK (UINT32_MAX >> INDEX_BITS)
 #define RESTING         1024u // Free slots that are not used again.
 
@@ -51,23 +50,6 @@ D3DKMT_HANDLE ferry_vm_handle_new(struct ferry_vm_handles *handles, enum ferry_v
     slot->counted = 0;
     slot->generation = (uint16_t)((slot->generation + 1) & GENERATION_MASK);
     return compose(slot, index);
-}
-
-void *ferry_vm_handle_find_hidden(const struct ferry_vm_handles *handles, enum ferry_vm_kind kind, D3DKMT_HANDLE handle)
-{
-    uint32_t number = handle & INDEX_MASK;
-    if (number == 0 || number > handles->count)
-        return NULL;
-    const struct ferry_vm_slot *slot = &handles->slots[number - 1];
-    if (!slot->object || slot->kind != kind || compose(slot, number - 1) != handle)
-        return NULL;
-    return slot->object;
-}
-
-void *ferry_vm_handle_find(const struct ferry_vm_handles *handles, enum ferry_vm_kind kind, D3DKMT_HANDLE handle)
-{
-    void *object = ferry_vm_handle_find_hidden(handles, kind, handle);
-    return object && ferry_vm_handle_sight(handles, handle) == FERRY_VM_SHOWN ? object : NULL;
 }
 
 void ferry_vm_handle_hide(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle, enum ferry_vm_sight sight)

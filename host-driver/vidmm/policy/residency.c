@@ -133,9 +133,9 @@ int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue
 // As far as it goes: the counts are lowered, and what cannot leave for want of host pages leaves another time.
 static void trim_to_budget(struct ferry_vm_policy *policy)
 {
-    for (unsigned i = 0; i < policy->memory->segment_count; i++) {
+    for (unsigned i = 0; i < policy->memory->segment_count && policy->budget != 0; i++) {
         struct ferry_vm_segment *segment = &policy->memory->segments[i];
-        while (!segment->aperture && policy->budget != 0 && policy->core->statistics.resident_bytes > policy->budget) {
+        while (!segment->aperture && policy->core->statistics.resident_bytes > policy->budget) {
             uint64_t over = policy->core->statistics.resident_bytes - policy->budget;
             if (ferry_vm_evict_one(policy, segment, (over + PAGE_SIZE - 1) / PAGE_SIZE) != FERRY_OK)
                 break;
@@ -151,11 +151,13 @@ static struct ferry_vm_allocation *entry(struct ferry_vm_policy *policy, const s
     return list ? list[i] : ferry_vm_allocation_find(policy->memory, device, arguments->AllocationList[i], &error);
 }
 
-// One allocation may stand in the list several times, so the counts themselves are the check.
+// One allocation may stand in the list several times, so the counts themselves are the check; but for an entry alone.
 static bool all_are_required(struct ferry_vm_policy *policy, const struct ferry_vm_device *device,
                              const D3DDDICB_EVICT *arguments, struct ferry_vm_allocation **list)
 {
     UINT count = arguments->NumAllocations, done = 0;
+    if (count == 1 && list)
+        return list[0]->count > 0;
     for (bool more = true; more && done < count; done += more) {
         struct ferry_vm_allocation *allocation = entry(policy, device, arguments, list, done);
         more = allocation && allocation->count > 0;

@@ -43,8 +43,8 @@ static void adapter_begin(void)
 {
     memset(&adapter, 0, sizeof adapter);
     pthread_mutex_init(&adapter.lock, NULL);
+    pthread_cond_init(&adapter.alone, NULL);
     pthread_mutex_init(&adapter.telling, NULL);
-    adapter.users = 1;
 }
 
 #endif

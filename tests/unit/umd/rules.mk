@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # What of the user-mode driver needs no device; the rest is tested on whole machines (tests/system).
 
-UMD_TEST_OBJECTS := $(call sanitized,host-driver/umd/handles.c host-driver/umd/error.c)
+UMD_TEST_OBJECTS := $(call sanitized,$(addprefix host-driver/umd/,handles.c call.c observer.c error.c))
 
-$(BUILD)/tests/test_umd: tests/unit/umd/test_umd.c $(UMD_TEST_OBJECTS) $(HOST_HEADERS) $(CONTRACT)
+$(BUILD)/tests/test_umd: tests/unit/umd/test_umd.c tests/unit/umd/adapter_alone.h $(UMD_TEST_OBJECTS) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(SANITIZED_TEST) $< $(UMD_TEST_OBJECTS) -Wl,--wrap=pthread_cond_wait -lcmocka -lpthread -o $@
+	$(SANITIZED_TEST) $< $(UMD_TEST_OBJECTS) -Wl,--wrap=pthread_cond_wait,--wrap=pthread_mutex_lock -lcmocka -lpthread -o $@
 TEST_PROGRAMS += $(BUILD)/tests/test_umd
 
 # Programs, devices and residency lists, with the test in the manager's place.
