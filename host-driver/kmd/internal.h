@@ -44,11 +44,11 @@ struct kmd_allocation {
     bool compressed : 1; // It may have runs (ferry/runs.h).
     bool tiled : 1;
     bool alternate : 1;     // The manager may take locks with UseAlternateVA.
+    bool anywhere : 1;      // Some of the jobs of the first place are at others, for which there was no memory.
     const MDL *pages;       // Where it is mapped into the aperture, as that was built; NULL = it is not.
     struct kmd_place first; // Most are at one place all their lives.
     struct kmd_places *more;
-    uint32_t last_elsewhere[KMD_RINGS]; // Of jobs for whose place there was no memory.
-    struct kmd_tiles tiling[];          // One, when it is tiled: few are, and each byte here counts a million times.
+    struct kmd_tiles tiling[]; // One, when it is tiled: few are, and each byte here counts a million times.
 };
 
 // A program with an address space of its own; driver model 2.

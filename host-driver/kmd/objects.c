@@ -196,9 +196,15 @@ static struct kmd_place *find_place(struct kmd_adapter *adapter, struct kmd_allo
 void kmd_allocation_named(struct kmd_adapter *adapter, struct kmd_allocation *allocation, uint64_t address,
                           uint32_t ring)
 {
+    if (!jobs_pending(adapter, allocation->first.last_job))
+        allocation->anywhere = false;
     struct kmd_place *place = find_place(adapter, allocation, address);
 
-    (place ? place->last_job : allocation->last_elsewhere)[ring] = kmd_next_number(&adapter->rings[ring]);
+    if (!place) {
+        place = &allocation->first;
+        allocation->anywhere = true;
+    }
+    place->last_job[ring] = kmd_next_number(&adapter->rings[ring]);
 }
 
 bool kmd_allocation_is_busy(struct kmd_adapter *adapter, const struct kmd_allocation *allocation, uint64_t address)
@@ -209,10 +215,11 @@ bool kmd_allocation_is_busy(struct kmd_adapter *adapter, const struct kmd_alloca
         const struct kmd_place *place = i ? &more->at[i - 1] : &allocation->first;
 
         // A piece of a long transfer begins inside.
-        if (address - place->address < allocation->bytes && jobs_pending(adapter, place->last_job))
+        bool there = address - place->address < allocation->bytes || (i == 0 && allocation->anywhere);
+        if (there && jobs_pending(adapter, place->last_job))
             return true;
     }
-    return jobs_pending(adapter, allocation->last_elsewhere);
+    return false;
 }
 
 bool kmd_place(UINT segment, uint64_t address, uint32_t *kind, uint64_t *device_address)

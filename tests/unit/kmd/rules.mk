@@ -9,8 +9,9 @@ KMD_TESTS := $(addprefix $(BUILD)/tests/test_,adapter doorbells edges flip minip
 
 $(KMD_TESTS): $(BUILD)/tests/%: tests/unit/kmd/%.c $$(KMD_TEST_OBJECTS) $$(KMD_TEST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(SANITIZED_TEST) -Itests/unit/kmd/no_firmware $< $(KMD_TEST_OBJECTS) -lcmocka -lpthread -o $@
+	$(SANITIZED_TEST) -Itests/unit/kmd/no_firmware $< $(KMD_TEST_OBJECTS) $(KMD_WRAPS) -lcmocka -lpthread -o $@
 $(BUILD)/tests/test_virtual_tiles: tests/contract/tiles.h
+$(BUILD)/tests/test_edges: private KMD_WRAPS := -Wl,--wrap=realloc
 TEST_PROGRAMS += $(KMD_TESTS)
 
 # Page tables and monitored fences, by operations that no program of the public API has carried out, on the device's Verilog too.

@@ -97,6 +97,39 @@ static void an_allocation_is_busy_to_its_last_byte(void **state)
     end(rig);
 }
 
+// In its place: there is memory, or none.
+static bool no_memory;
+void *__real_realloc(void *memory, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes)
+{
+    return no_memory ? NULL : __real_realloc(memory, bytes);
+}
+
+static void a_place_without_memory_may_be_any_place(void **state)
+{
+    struct rig *rig = *state;
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+
+    begin(rig);
+    ferry_model_hang(rig->model);
+    submit_user(rig, &commands, allocation, 0x4000, 5);
+    no_memory = true;
+    submit_user(rig, &commands, allocation, 0x8000, 6);
+    no_memory = false;
+    assert_true(kmd_allocation_is_busy(rig->adapter, allocation, 0x8000));
+    assert_true(kmd_allocation_is_busy(rig->adapter, allocation, 0x20000));
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    assert_false(kmd_allocation_is_busy(rig->adapter, allocation, 0x20000));
+    // Once it is over each place is itself again.
+    ferry_model_hang(rig->model);
+    submit_user(rig, &commands, allocation, 0x4000, 7);
+    assert_true(kmd_allocation_is_busy(rig->adapter, allocation, 0x4000));
+    assert_false(kmd_allocation_is_busy(rig->adapter, allocation, 0x20000));
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    end(rig);
+}
+
 static void what_is_notified_may_lie_at_the_end(void **state)
 {
     struct rig *rig = *state;
@@ -212,6 +245,7 @@ int main(void)
         CASE(an_allocation_is_busy_to_its_last_byte),  CASE(what_is_notified_may_lie_at_the_end),
         CASE(a_long_move_may_go_right_behind_itself),  CASE(a_device_that_runs_is_not_started),
         CASE(a_patch_names_an_allocation_of_its_list), CASE(what_a_reset_from_timeout_ends_is_told_of_no_more),
+        CASE(a_place_without_memory_may_be_any_place),
     };
 
     printf("miniport: real\n");
