@@ -6,6 +6,7 @@
 #include "poison.h"
 #include "updates.h"
 #include "vidmm/api/call.h"
+#include "vidmm/memory/mappings.h"
 
 // The manager asks for a range's operations by this, of each range that it looks at.
 size_t __real_ferry_vm_address_most_pieces(uint64_t pages);
@@ -206,11 +207,13 @@ static void looks_at_no_other_mapping(const struct question *q, void ask(const s
 {
     if (!poison_in_a_child())
         return;
-    struct ferry_vm_range *next, *first = found(q->world, q->allocation)->mappings;
-    for (struct ferry_vm_range *range = first; range; range = next) {
+    // Its whole, and the first of the others, which has what those come to.
+    struct ferry_vm_range *next, *whole = found(q->world, q->allocation)->mappings;
+    const struct ferry_vm_range *first = whole && whole->each_instance ? whole->of_owner : whole;
+    for (struct ferry_vm_range *range = whole; range; range = next) {
         next = range->of_owner;
-        if (range != first && range->after == 0)
-            ASAN_POISON_MEMORY_REGION(range, sizeof(*range));
+        if (range != whole && range != first && range->more->after == 0)
+            ASAN_POISON_MEMORY_REGION(range, sizeof(*range) + sizeof(range->more[0]));
     }
     ask(q);
     _exit(0);
@@ -323,7 +326,7 @@ static void a_job_looks_at_those_mappings_only_that_wait(void **state)
     name_it(&q);
     const struct ferry_vm_range *first = found(world, q.allocation)->mappings;
     for (const struct ferry_vm_range *range = first; range; range = range->of_owner)
-        assert_int_equal(range->after, 0);
+        assert_int_equal(ferry_vm_range_more(range)->after, 0);
     looks_at_no_other_mapping(&q, name_it_often);
     world_close(world);
 }
@@ -359,7 +362,7 @@ static void what_is_kept_of_all_mappings_is_their_sum(void **state)
             tables += ferry_vm_virtual_tables_most(range->pages);
         }
         assert_true(count >= i / 2);
-        assert_int_equal(allocation->mappings->all.count, count);
+        assert_int_equal(ferry_vm_virtual_all(allocation).count, count);
         assert_int_equal(ferry_vm_virtual_most(allocation), most);
         uint64_t all = 2 * world->manager->memory.tables.pages;
         assert_int_equal(ferry_vm_virtual_take_away_most(allocation), most + (tables < all ? tables : all));

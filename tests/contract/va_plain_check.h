@@ -4,6 +4,7 @@
 #define FERRY_TESTS_VA_PLAIN_CHECK_H
 
 #include "va_plain_list.h"
+#include "vidmm/memory/mappings.h"
 
 static inline struct ferry_vm_allocation *found(D3DKMT_HANDLE handle)
 {
@@ -51,10 +52,11 @@ static inline size_t check_space(const struct space *s)
                 next++;
             CHECK(next < s->count && s->pieces[next].first <= page);
             const struct piece *piece = &s->pieces[next];
-            CHECK(range->reservation == piece->reservation);
+            const struct ferry_vm_range_more *more = ferry_vm_range_more(range);
+            CHECK(more->reservation == piece->reservation);
             CHECK((range->owner ? key_of(range->owner) : 0) == piece->owner);
-            CHECK(range->owner || range->offset == 0);
-            CHECK(!range->owner || range->offset + (page - range->first) == piece->offset + (page - piece->first));
+            CHECK(range->owner || more->offset == 0);
+            CHECK(!range->owner || more->offset + (page - range->first) == piece->offset + (page - piece->first));
             CHECK(range->read_only == piece->read_only && range->each_instance == piece->each);
             page = end_of(piece);
         }
@@ -70,9 +72,9 @@ static inline size_t check_space(const struct space *s)
 // Returns how many mappings it has.
 static inline size_t check_instance(const struct space *s, const struct ferry_vm_allocation *instance)
 {
-    const struct ferry_vm_range *before = NULL, *waits = NULL, *own = NULL, *first = instance->mappings;
-    struct ferry_vm_owned sums = {0};
-    for (const struct ferry_vm_range *range = first; range; range = range->of_owner) {
+    const struct ferry_vm_range *before = NULL, *waits = NULL, *own = NULL;
+    struct ferry_vm_owned sums = {0}, all = ferry_vm_virtual_all(instance);
+    for (const struct ferry_vm_range *range = instance->mappings; range; range = range->of_owner) {
         CHECK(range->owner == instance && range->of_owner_before == before);
         CHECK(ferry_vm_address_find(addresses_of(s), range->first) == range);
         CHECK(!range->each_instance || !before);
@@ -80,16 +82,15 @@ static inline size_t check_instance(const struct space *s, const struct ferry_vm
         sums.count++;
         sums.most += ferry_vm_address_most_pieces(range->pages) + 1;
         sums.tables_most += ferry_vm_virtual_tables_most(range->pages);
-        if (range->after != 0) {
-            CHECK(range->waits_before == waits && (waits ? waits->waits : first->all.waiting) == range);
+        if (ferry_vm_range_more(range)->after != 0) {
+            CHECK(range->more->waits_before == waits && (waits ? waits->more->waits : all.waiting) == range);
             waits = range;
             seen.waiting++;
         }
         before = range;
     }
-    CHECK(waits ? !waits->waits : !first || !first->all.waiting);
-    CHECK(!first || (first->all.count == sums.count && first->all.most == sums.most &&
-                     first->all.tables_most == sums.tables_most));
+    CHECK(waits ? !waits->more->waits : !all.waiting);
+    CHECK(all.count == sums.count && all.most == sums.most && all.tables_most == sums.tables_most);
     CHECK(ferry_vm_virtual_own(instance) == own);
     CHECK(ferry_vm_virtual_renamable(instance) == (sums.count == 0 || (sums.count == 1 && own)));
     CHECK(has_own(s, key_of(instance)) == (own != NULL));
@@ -121,7 +122,7 @@ static inline void learn_instances(struct space *s, D3DKMT_HANDLE handle, bool *
         if (!own || has_own(s, key_of(instance)))
             continue;
         CHECK(has_come && !*has_come && is_free(s, own->first, own->first + own->pages));
-        CHECK(own->pages == allocation->pages && own->offset == 0);
+        CHECK(own->pages == allocation->use.pages);
         add(s, (struct piece){.first = own->first, .pages = own->pages, .owner = key_of(instance), .each = true});
         *has_come = true;
         seen.instances++;

@@ -36,7 +36,7 @@ int ferry_vm_allocation_rests(struct ferry_vidmm *manager, D3DKMT_HANDLE handle,
 {
     struct ferry_vm_sched *sched = &manager->sched;
     struct ferry_vm_allocation *allocation = hidden(manager, handle);
-    bool several = allocation->renaming || allocation->device->process->space;
+    bool several = allocation->renaming || allocation->subject.device->process->space;
     *node = sched->paging_node;
     *number = 0;
     // A lock under way may have taken another instance. It finds the handle gone in its next turn and gives that up.
@@ -50,7 +50,7 @@ int ferry_vm_allocation_rests(struct ferry_vidmm *manager, D3DKMT_HANDLE handle,
     else if (ferry_vm_subject_pending(sched, allocation->subject.last_fence, true, node))
         *number = allocation->subject.last_fence[*node];
     else if (several && !with_device)
-        *number = ferry_vm_allocation_pending(sched, allocation->device, handle);
+        *number = ferry_vm_allocation_pending(sched, allocation->subject.device, handle);
     if (result == FERRY_OK && *number == 0 && several)
         *number = ferry_vm_update_pending(sched, &allocation->subject);
     return *number != 0 ? FERRY_PENDING : FERRY_OK;

@@ -85,8 +85,8 @@ static struct ferry_vm_allocation *find_for(struct ferry_vidmm *manager, D3DKMT_
     if (!allocation || device_handle == 0)
         return allocation;
     const struct ferry_vm_device *device = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_DEVICE, device_handle);
-    if (device &&
-        (device == allocation->device || (allocation->shared && device->process == allocation->device->process)))
+    if (device && (device == allocation->subject.device ||
+                   (allocation->shared && device->process == allocation->subject.device->process)))
         return allocation;
     *result = device ? FERRY_ERROR_FOREIGN : FERRY_ERROR_HANDLE;
     return NULL;
@@ -109,7 +109,7 @@ static int lock_range(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_
         if (allocation && (allocation->keeps_content || (flags & D3DDDI_LOCK_READ_ONLY) != 0))
             flags &= ~(uint32_t)D3DDDI_LOCK_DISCARD;
         if (allocation)
-            result = begin(manager, allocation, flags, first, entire ? allocation->pages : count, until);
+            result = begin(manager, allocation, flags, first, entire ? allocation->use.pages : count, until);
         if (result == FERRY_OK)
             result = wait_for_lock(manager, handle, until, (flags & D3DDDI_LOCK_DISCARD) != 0, address);
     }

@@ -29,7 +29,7 @@ static int add_map(struct ferry_vidmm *manager, const struct ferry_vm_device *de
     result = allocation->lost ? FERRY_ERROR_DEVICE_LOST : ferry_vm_virtual_may_map(allocation);
     if (result != FERRY_OK)
         return result;
-    if (offset > allocation->pages || pages > allocation->pages - offset)
+    if (offset > allocation->use.pages || pages > allocation->use.pages - offset)
         return FERRY_ERROR_RANGE;
     const struct ferry_vm_part part = {.first = operation->address / PAGE_SIZE,
                                        .pages = operation->bytes / PAGE_SIZE,
@@ -114,7 +114,7 @@ static bool goes_later(const struct ferry_vidmm *manager, const struct ferry_vm_
 int ferry_vm_map_over(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation,
                       const struct ferry_vm_view *view, uint64_t *table_bytes, unsigned *node, uint64_t *number)
 {
-    struct ferry_vm_update update = {.space = allocation->device->process->space, .alone = true};
+    struct ferry_vm_update update = {.space = allocation->subject.device->process->space, .alone = true};
     const struct ferry_vm_part part = {.first = view->where.base,
                                        .pages = view->pages,
                                        .owner = allocation,

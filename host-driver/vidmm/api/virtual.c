@@ -204,7 +204,7 @@ int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, 
             *mapping = (struct ferry_vidmm_mapping){.address = range->first * PAGE_SIZE,
                                                     .bytes = range->pages * PAGE_SIZE,
                                                     .allocation = allocation ? allocation->subject.handle : 0,
-                                                    .offset = range->offset * PAGE_SIZE,
+                                                    .offset = ferry_vm_range_more(range)->offset * PAGE_SIZE,
                                                     .read_only = range->read_only};
             if (!allocation)
                 find_kind(space, range, address / PAGE_SIZE, mapping);

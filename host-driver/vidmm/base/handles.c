@@ -17,7 +17,8 @@ static D3DKMT_HANDLE compose(const struct ferry_vm_slot *slot, uint32_t index)
 
 static bool grow(struct ferry_vm_handles *handles)
 {
-    uint32_t capacity = handles->capacity ? handles->capacity * 2 : 64;
+    // A million handles in a table twice as large would be 16 MB for nobody.
+    uint32_t capacity = handles->capacity + handles->capacity / 8 + 64;
     if (capacity > INDEX_MASK)
         capacity = INDEX_MASK;
     if (handles->capacity == capacity)

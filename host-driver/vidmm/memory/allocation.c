@@ -12,7 +12,7 @@ struct ferry_vm_allocation *ferry_vm_allocation_find(struct ferry_vm_memory *mem
     struct ferry_vm_allocation *allocation = ferry_vm_handle_find(&memory->core->handles, FERRY_VM_ALLOCATION, handle);
     if (!allocation)
         *error = FERRY_ERROR_HANDLE;
-    else if (device && allocation->device != device)
+    else if (device && allocation->subject.device != device)
         *error = FERRY_ERROR_FOREIGN;
     else
         return allocation;
@@ -130,7 +130,7 @@ static int set_up(struct ferry_vm_memory *memory, struct ferry_vm_allocation *al
                   const struct ferry_vidmm_allocation_options *options, const DXGK_ALLOCATIONINFO *info)
 {
     allocation->miniport = info->hAllocation;
-    allocation->pages = (uint32_t)((info->Size + PAGE_SIZE - 1) / PAGE_SIZE);
+    allocation->use.pages = (uint32_t)((info->Size + PAGE_SIZE - 1) / PAGE_SIZE);
     allocation->flags = flags_of(memory, info);
     allocation->may_alternate = may_alternate(memory, info);
     allocation->segment_set = segments_of(memory, info);
@@ -152,13 +152,12 @@ static int set_up(struct ferry_vm_memory *memory, struct ferry_vm_allocation *al
             allocation->eviction_segment = (i + 1) & 0xF;
     allocation->use.serial = ++memory->serial;
     allocation->subject.instance = (uint32_t)memory->serial;
-    allocation->use.pages = allocation->pages;
     for (unsigned i = 0; i < memory->segment_count; i++)
         if ((allocation->segment_set & 1u << i) != 0 && !memory->segments[i].aperture)
             allocation->wants_memory = 1;
     if (options->existing) {
         const struct ferry_page_source *source = memory->core->platform.pages;
-        int result = source->wrap(source->context, options->existing, allocation->pages, 0, &allocation->backing);
+        int result = source->wrap(source->context, options->existing, allocation->use.pages, 0, &allocation->backing);
         if (result != FERRY_OK)
             return result;
         allocation->fresh = 0;
@@ -192,7 +191,7 @@ int ferry_vm_allocation_new(struct ferry_vm_memory *memory, struct ferry_vm_devi
         result = allocation ? set_up(memory, allocation, options, &info) : FERRY_ERROR_NO_HOST_MEMORY;
     }
     if (result == FERRY_OK) {
-        allocation->device = allocation->subject.device = device;
+        allocation->subject.device = device;
         result = ferry_vm_window_begin(memory, allocation);
     }
     if (result == FERRY_OK) {
@@ -289,5 +288,5 @@ void ferry_vm_content_lost(void *context, D3DKMT_HANDLE handle, uint32_t number,
     if (wanted)
         instance->lost = 1;
     if (named || (wanted && !before))
-        allocation->device->state = D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT;
+        allocation->subject.device->state = D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT;
 }

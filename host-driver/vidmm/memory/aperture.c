@@ -25,7 +25,7 @@ static void unmap_range(struct ferry_vm_memory *memory, const struct ferry_vm_se
                         uint64_t pages, struct ferry_vm_allocation *allocation)
 {
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_UNMAP_APERTURE_SEGMENT};
-    argument.UnmapApertureSegment.hDevice = allocation ? allocation->device->miniport : NULL;
+    argument.UnmapApertureSegment.hDevice = allocation ? allocation->subject.device->miniport : NULL;
     argument.UnmapApertureSegment.hAllocation = allocation ? allocation->miniport : NULL;
     argument.UnmapApertureSegment.SegmentId = segment->id;
     argument.UnmapApertureSegment.OffsetInPages = first;
@@ -40,7 +40,7 @@ static void map_range(struct ferry_vm_memory *memory, const struct ferry_vm_segm
                       bool coherent, struct ferry_vm_allocation *allocation)
 {
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT};
-    argument.MapApertureSegment.hDevice = allocation ? allocation->device->miniport : NULL;
+    argument.MapApertureSegment.hDevice = allocation ? allocation->subject.device->miniport : NULL;
     argument.MapApertureSegment.hAllocation = allocation ? allocation->miniport : NULL;
     argument.MapApertureSegment.SegmentId = segment->id;
     argument.MapApertureSegment.OffsetInPages = first;

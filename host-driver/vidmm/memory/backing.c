@@ -17,7 +17,7 @@ bool ferry_vm_keeps_backing(const struct ferry_vm_allocation *allocation)
 static int make_pages(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation, MDL **mdl)
 {
     const struct ferry_page_source *source = memory->core->platform.pages;
-    int result = source->allocate(source->context, allocation->pages, 0, mdl);
+    int result = source->allocate(source->context, allocation->use.pages, 0, mdl);
     if (result != FERRY_OK)
         return result;
     // The source knows nothing of cacheability or protection; the memory marks the list (R119, R120, R128).
@@ -61,7 +61,7 @@ int ferry_vm_backing_make(struct ferry_vm_memory *memory, struct ferry_vm_alloca
         return result;
     if (allocation->fresh && allocation->fill_pattern != 0) {
         uint32_t *words = mdl->MappedSystemVa;
-        for (size_t i = 0; i < (size_t)allocation->pages * (PAGE_SIZE / 4); i++)
+        for (size_t i = 0; i < (size_t)allocation->use.pages * (PAGE_SIZE / 4); i++)
             words[i] = allocation->fill_pattern;
     }
     allocation->backing = mdl;

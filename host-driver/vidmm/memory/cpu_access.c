@@ -38,7 +38,7 @@ int ferry_vm_lock_check(const struct ferry_vm_memory *memory, const struct ferry
         return FERRY_ERROR_NOT_LOCKABLE;
     if (allocation->locked)
         return FERRY_ERROR_LOCKED;
-    if (first >= allocation->pages || count > allocation->pages - first)
+    if (first >= allocation->use.pages || count > allocation->use.pages - first)
         return FERRY_ERROR_RANGE;
     if (allocation->lost)
         return FERRY_ERROR_DEVICE_LOST;
@@ -72,7 +72,7 @@ int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocati
     // What the GPU wrote and the CPU discarded exists nowhere any more, so all of it is written at unlock.
     if ((flags & D3DDDI_LOCK_DISCARD) != 0) {
         first = 0;
-        count = allocation->pages;
+        count = allocation->use.pages;
     }
     allocation->locked = allocation->locking = 1;
     allocation->lock_flags = flags & 0xFF;
@@ -141,7 +141,7 @@ void ferry_vm_lock_cancel(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     // Of another instance that the lock has taken nobody wants it.
     if (allocation->lock_skipped && !(allocation->renaming && allocation->renaming->before)) {
         allocation->lost = 1;
-        allocation->device->state = D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT;
+        allocation->subject.device->state = D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT;
         memory->core->statistics.contents_lost++;
     }
     allocation->locked = allocation->locking = allocation->lock_held = allocation->lock_skipped = 0;
@@ -157,7 +157,7 @@ int ferry_vm_unlock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
             ferry_vm_alternate_end(memory, allocation);
         return FERRY_OK;
     }
-    int result = ferry_vm_reserve(memory->sched, ferry_vm_pieces(memory, allocation->pages) + 1);
+    int result = ferry_vm_reserve(memory->sched, ferry_vm_pieces(memory, allocation->use.pages) + 1);
     if (result != FERRY_OK)
         return result;
     allocation->locked = 0;

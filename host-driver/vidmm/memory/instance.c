@@ -5,7 +5,7 @@
 void ferry_vm_emit_place(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation, bool placed)
 {
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    struct ferry_vm_process *process = allocation->device->process;
+    struct ferry_vm_process *process = allocation->subject.device->process;
     uint64_t bytes = ferry_vm_bytes(allocation), change = placed ? bytes : 0 - bytes;
     process->in_place[segment->aperture ? FERRY_VM_NON_LOCAL : FERRY_VM_LOCAL] += change;
     memory->core->statistics.resident_bytes += segment->aperture ? 0 : change;
@@ -27,7 +27,7 @@ void ferry_vm_emit_place(struct ferry_vm_memory *memory, const struct ferry_vm_a
 // there, required or not, so it stays on its owner's account.
 static void charge(struct ferry_vm_allocation *allocation)
 {
-    struct ferry_vm_device *device = allocation->device;
+    struct ferry_vm_device *device = allocation->subject.device;
     unsigned group = allocation->wants_memory ? FERRY_VM_LOCAL : FERRY_VM_NON_LOCAL;
     bool on = allocation->count > 0 || (allocation->pinned && allocation->block);
     uint64_t change = on ? ferry_vm_charge(allocation) : 0 - ferry_vm_charge(allocation);
@@ -45,7 +45,7 @@ void ferry_vm_relist(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
     if (allocation->block) {
         struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
         // The use is never changed while it stands in an order.
-        bool away = allocation->count > 0 && allocation->device->away;
+        bool away = allocation->count > 0 && allocation->subject.device->away;
         if (away != allocation->use.away)
             ferry_vm_victim_remove(&segment->victims, &allocation->use);
         allocation->use.away = away;
@@ -56,7 +56,7 @@ void ferry_vm_relist(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
     }
     bool missing = allocation->count > 0 && !allocation->block && !allocation->closing;
     if (missing && ferry_vm_list_empty(&allocation->missing))
-        ferry_vm_list_add(&allocation->device->missing, &allocation->missing);
+        ferry_vm_list_add(&allocation->subject.device->missing, &allocation->missing);
     else if (!missing)
         ferry_vm_list_remove(&allocation->missing);
     charge(allocation);
@@ -79,7 +79,7 @@ void ferry_vm_leave_place(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     ferry_vm_swizzling_release(memory, allocation);
     ferry_vm_emit_place(memory, allocation, false);
     ferry_vm_victim_remove(&segment->victims, &allocation->use);
-    segment->pinned_pages -= allocation->pinned ? allocation->pages : 0;
+    segment->pinned_pages -= allocation->pinned ? allocation->use.pages : 0;
     ferry_vm_space_give(&segment->space, allocation->block);
     allocation->block = NULL;
     allocation->segment = 0;
@@ -130,7 +130,7 @@ size_t ferry_vm_remove_most(struct ferry_vm_memory *memory, const struct ferry_v
 {
     // Out of an aperture: an operation that orders, and the unmapping.
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    size_t places = segment && segment->aperture ? 2 : 2 * ferry_vm_pieces(memory, allocation->pages) + 2;
+    size_t places = segment && segment->aperture ? 2 : 2 * ferry_vm_pieces(memory, allocation->use.pages) + 2;
     return places + ferry_vm_notifies(allocation) + ferry_vm_virtual_most(allocation) +
            ferry_vm_notice_most(memory, allocation) + ferry_vm_iommu_most(memory, allocation);
 }
@@ -186,7 +186,7 @@ void ferry_vm_take_out(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
 
 size_t ferry_vm_settle_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
 {
-    return ferry_vm_pieces(memory, allocation->pages) + 2 + ferry_vm_virtual_most(allocation);
+    return ferry_vm_pieces(memory, allocation->use.pages) + 2 + ferry_vm_virtual_most(allocation);
 }
 
 void ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
@@ -204,7 +204,7 @@ void ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
         else if (allocation->in_alternate)
             ferry_vm_transfer_special(memory, allocation, true); // R84
         else
-            ferry_vm_transfer_in(memory, allocation, 0, allocation->pages);
+            ferry_vm_transfer_in(memory, allocation, 0, allocation->use.pages);
         // What changed places under a lock keeps the copy that the CPU has: it is as if PermanentSysMem until unlock.
         bool keeps = ferry_vm_keeps_backing(allocation), special = allocation->in_alternate;
         ferry_vm_alternate_to_backing(allocation);
@@ -218,7 +218,7 @@ void ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
     ferry_vm_notify(memory, allocation, true, allocation->block->first);
     ferry_vm_virtual_show(memory, allocation, allocation->block->first);
     if (allocation->pinned)
-        segment->pinned_pages += allocation->pages;
+        segment->pinned_pages += allocation->use.pages;
     ferry_vm_emit_place(memory, allocation, true);
     ferry_vm_relist(memory, allocation);
 }

@@ -4,7 +4,7 @@
 // miniport writes what makes the device forget them, that is executed, every paging operation that was queued by then
 // is waited for, and then the pages are unmapped. Nobody stands still for that: it is an entry of the pager's line. An
 // allocation that comes back before keeps its pages; later they are mapped again, at other bus addresses.
-#include "vidmm/memory/addresses.h"
+#include "vidmm/memory/mappings.h"
 
 static const struct ferry_page_source *source_of(const struct ferry_vm_memory *memory)
 {
@@ -64,7 +64,7 @@ static void notify(struct ferry_vm_memory *memory, struct ferry_vm_allocation *a
 {
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_NOTIFY_ALLOC};
     argument.NotifyAllocation.hAllocation = allocation->miniport;
-    argument.NotifyAllocation.hKmdProcessHandle = ferry_vm_virtual_handle(allocation->device->process);
+    argument.NotifyAllocation.hKmdProcessHandle = ferry_vm_virtual_handle(allocation->subject.device->process);
     argument.NotifyAllocation.Flags.IoMmuUnmap = 1;
     argument.NotifyAllocation.OffsetInBytes = offset * PAGE_SIZE;
     argument.NotifyAllocation.SizeInBytes = pages * PAGE_SIZE;
@@ -74,7 +74,7 @@ static void notify(struct ferry_vm_memory *memory, struct ferry_vm_allocation *a
 
 size_t ferry_vm_iommu_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
 {
-    return memory->iommu ? 2 + (allocation->mappings ? (size_t)allocation->mappings->all.count : 0) : 0;
+    return memory->iommu ? 2 + ((size_t)ferry_vm_virtual_all(allocation).count) : 0;
 }
 
 void ferry_vm_iommu_leave(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
@@ -84,8 +84,8 @@ void ferry_vm_iommu_leave(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     // By each address that its program knows it by; of what has none, as a whole.
     for (const struct ferry_vm_range *range = allocation->mappings; allocation->iommu_notice && range;
          range = range->of_owner)
-        notify(memory, allocation, range->offset, range->pages, range->first);
+        notify(memory, allocation, ferry_vm_range_more(range)->offset, range->pages, range->first);
     if (allocation->iommu_notice && !allocation->mappings)
-        notify(memory, allocation, 0, allocation->pages, 0);
+        notify(memory, allocation, 0, allocation->use.pages, 0);
     allocation->unmapping = ferry_vm_unmap_later(memory->sched, allocation->backing);
 }

@@ -17,7 +17,7 @@ int ferry_vm_linear_lock(struct ferry_vm_memory *memory, struct ferry_vm_allocat
     // address.
     if (alternate && (!allocation->may_alternate || ferry_vm_permanent(allocation) || allocation->shared))
         return FERRY_ERROR_UNSUPPORTED;
-    int result = ferry_vm_lock_check(memory, allocation, flags, 0, allocation->pages);
+    int result = ferry_vm_lock_check(memory, allocation, flags, 0, allocation->use.pages);
     // R82: a lock that gets no other address fails.
     if (result == FERRY_OK && alternate)
         result = ferry_vm_alternate_make(memory, allocation);

@@ -28,7 +28,6 @@ struct ferry_vm_renaming {
 // An allocation; of one that is renamed, one instance of it.
 struct ferry_vm_allocation {
     struct ferry_vm_subject subject;
-    struct ferry_vm_device *device;
     HANDLE miniport;
     struct ferry_vm_block *block;       // NULL = in system memory
     MDL *backing;                       // NULL = none
@@ -41,7 +40,7 @@ struct ferry_vm_allocation {
     uint64_t unmapping;           // operation that takes its backing store from the device; 0 = none
     uint64_t parting;             // operation that gives the backing store back, as long as it can be had again
     uint64_t shown;               // newest operation on the addresses that lead to it
-    uint32_t pages, count;
+    uint32_t count;
     uint32_t flags, segment_set, fill_pattern;
     uint32_t preferred;      // D3DDDI_SEGMENTPREFERENCE
     uint32_t renaming_limit; // MaximumRenamingListLength, 0 = none
@@ -93,13 +92,13 @@ static inline uint32_t ferry_vm_instance_count(const struct ferry_vm_allocation 
 }
 static inline uint64_t ferry_vm_bytes(const struct ferry_vm_allocation *allocation)
 {
-    return (uint64_t)allocation->pages * PAGE_SIZE;
+    return (uint64_t)allocation->use.pages * PAGE_SIZE;
 }
 /// What it counts against the limit of all residency lists: its bytes rounded up to its alignment.
 static inline uint64_t ferry_vm_charge(const struct ferry_vm_allocation *allocation)
 {
     uint64_t mask = (UINT64_C(1) << allocation->alignment_log2) - 1;
-    return ((allocation->pages + mask) & ~mask) * PAGE_SIZE;
+    return ((allocation->use.pages + mask) & ~mask) * PAGE_SIZE;
 }
 
 /// Locked where it is: the CPU has no copy, and reads and writes whatever place holds the content (linear.c).

@@ -20,7 +20,7 @@ void ferry_vm_notice(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
     const struct ferry_vm_steps steps = {
         .side_count = 1,
         .sides = {{.pages = allocation->backing, .coherent = allocation->coherent}},
-        .pages = allocation->pages,
+        .pages = allocation->use.pages,
     };
     argument.NotifyAllocation.hAllocation = allocation->miniport;
     argument.NotifyAllocation.Flags.Eviction = 1;

@@ -87,7 +87,7 @@ static void transfer_by_address(struct ferry_vm_memory *memory, struct ferry_vm_
         .side_count = 2,
         .sides = {side(memory, &from->Source, first), side(memory, &from->Destination, first)},
         .offset = first,
-        .pages = whole ? allocation->pages : bytes / PAGE_SIZE};
+        .pages = whole ? allocation->use.pages : bytes / PAGE_SIZE};
     if (whole) {
         steps.part = position / PAGE_SIZE;
         steps.part_pages = bytes / PAGE_SIZE;
@@ -119,7 +119,7 @@ void ferry_vm_transfer_special(struct ferry_vm_memory *memory, struct ferry_vm_a
     DXGK_TRANSFERSIDE *place = in ? &whole.Destination : &whole.Source,
                       *pages = in ? &whole.Source : &whole.Destination;
     uint64_t bytes = ferry_vm_bytes(allocation);
-    struct ferry_vidmm_process_statistics *process = &allocation->device->process->statistics;
+    struct ferry_vidmm_process_statistics *process = &allocation->subject.device->process->statistics;
     assert(allocation->alternate);
     place->SegmentId = segment->id;
     place->SegmentAddress = address_of(segment, allocation->block->first);
@@ -142,7 +142,7 @@ void ferry_vm_transfer_in(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     ferry_vm_cache_handover(memory, allocation);
     transfer(memory, allocation, &whole, first * PAGE_SIZE, pages * PAGE_SIZE, memory->sub_transfer_bytes);
     memory->core->statistics.bytes_in += pages * PAGE_SIZE;
-    allocation->device->process->statistics.bytes_in += pages * PAGE_SIZE;
+    allocation->subject.device->process->statistics.bytes_in += pages * PAGE_SIZE;
 }
 
 void ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
@@ -160,7 +160,7 @@ void ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_alloc
     bool held = allocation->locked && cpus && (allocation->lock_flags & D3DDDI_LOCK_READ_ONLY) == 0 &&
                 !ferry_vm_locked_in_place(allocation);
     allocation->lock_skipped |= held && allocation->locking;
-    uint64_t before = (held ? allocation->lock_first : allocation->pages) * (uint64_t)PAGE_SIZE;
+    uint64_t before = (held ? allocation->lock_first : allocation->use.pages) * (uint64_t)PAGE_SIZE;
     uint64_t behind = held ? before + allocation->lock_pages * (uint64_t)PAGE_SIZE : before;
     uint64_t end = ferry_vm_bytes(allocation);
     transfer(memory, allocation, &whole, 0, before, memory->sub_transfer_bytes);
@@ -169,7 +169,7 @@ void ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_alloc
     if (held)
         ferry_vm_discard(memory, allocation);
     memory->core->statistics.bytes_out += before + end - behind;
-    allocation->device->process->statistics.bytes_out += before + end - behind;
+    allocation->subject.device->process->statistics.bytes_out += before + end - behind;
 }
 
 #define LONGEST_MOVE (UINT64_C(1) << 31)
@@ -187,7 +187,7 @@ static void move_in_steps(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     for (uint64_t done = 0; done < bytes; done += step)
         transfer(memory, allocation, whole, done, ferry_vm_least(step, bytes - done), piece);
     memory->core->statistics.bytes_moved += bytes;
-    allocation->device->process->statistics.bytes_moved += bytes;
+    allocation->subject.device->process->statistics.bytes_moved += bytes;
 }
 
 // Where the steps would be too many: out, and in at the new place.
@@ -205,7 +205,7 @@ static void move_by_backing(struct ferry_vm_memory *memory, struct ferry_vm_allo
     ferry_vm_cache_handover(memory, allocation);
     transfer(memory, allocation, &in, 0, ferry_vm_bytes(allocation), memory->sub_transfer_bytes);
     memory->core->statistics.bytes_in += ferry_vm_bytes(allocation);
-    allocation->device->process->statistics.bytes_in += ferry_vm_bytes(allocation);
+    allocation->subject.device->process->statistics.bytes_in += ferry_vm_bytes(allocation);
     bool keeps = ferry_vm_keeps_backing(allocation);
     allocation->dirty = allocation->untouched = !keeps;
     allocation->dirty_before &= !keeps;
@@ -236,7 +236,7 @@ size_t ferry_vm_move_most(const struct ferry_vm_memory *memory, const struct fer
 {
     uint64_t step = step_of(allocation, from, to);
     if (ferry_vm_move_by_backing(allocation, from, to))
-        return 3 * ferry_vm_pieces(memory, allocation->pages) + 3 + 2 * ferry_vm_virtual_most(allocation);
+        return 3 * ferry_vm_pieces(memory, allocation->use.pages) + 3 + 2 * ferry_vm_virtual_most(allocation);
     return (size_t)((ferry_vm_bytes(allocation) / step + 1) * (step / piece_of_move(memory) + 1)) + 2 +
            2 * ferry_vm_virtual_most(allocation);
 }
@@ -245,7 +245,7 @@ static void fill_by_address(struct ferry_vm_memory *memory, struct ferry_vm_allo
 {
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_VIRTUAL_FILL};
     struct ferry_vm_steps steps = {
-        .side_count = 1, .sides = {{.segment = allocation->segment, .first = page}}, .pages = allocation->pages};
+        .side_count = 1, .sides = {{.segment = allocation->segment, .first = page}}, .pages = allocation->use.pages};
     argument.FillVirtual.hAllocation = allocation->miniport;
     argument.FillVirtual.FillPattern = allocation->fill_pattern;
     ferry_vm_window_queue(memory, allocation, &argument, &steps, 0);
@@ -270,7 +270,7 @@ static void fill_at(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
     uint64_t bytes = ferry_vm_bytes(allocation);
     (memory->by_address ? fill_by_address : fill_by_place)(memory, allocation, page);
     memory->core->statistics.bytes_filled += bytes;
-    allocation->device->process->statistics.bytes_filled += bytes;
+    allocation->subject.device->process->statistics.bytes_filled += bytes;
 }
 
 void ferry_vm_fill(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
@@ -333,7 +333,7 @@ void ferry_vm_discard(struct ferry_vm_memory *memory, struct ferry_vm_allocation
     uint64_t bytes = ferry_vm_bytes(allocation);
     ferry_vm_queue_operation(memory->sched, &argument, &allocation->subject, bytes, 0);
     memory->core->statistics.bytes_discarded += bytes;
-    allocation->device->process->statistics.bytes_discarded += bytes;
+    allocation->subject.device->process->statistics.bytes_discarded += bytes;
 }
 
 void ferry_vm_physical(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,

@@ -47,7 +47,7 @@ static uint32_t index_of(const struct ferry_vm_allocation *instance)
 static void charge(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *instance, bool added)
 {
     uint64_t bytes = ferry_vm_charge(instance), change = added ? bytes : 0 - bytes;
-    instance->device->process->renamed[instance->wants_memory ? FERRY_VM_LOCAL : FERRY_VM_NON_LOCAL] += change;
+    instance->subject.device->process->renamed[instance->wants_memory ? FERRY_VM_LOCAL : FERRY_VM_NON_LOCAL] += change;
     memory->core->statistics.renamed_bytes += change;
 }
 
@@ -100,11 +100,10 @@ int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     added->subject.first_update = 0;
     for (unsigned i = 0; i < FERRY_VM_MAX_NODES; i++)
         added->subject.last_fence[i] = 0;
-    added->device = allocation->device;
     added->miniport = allocation->miniport;
     added->renaming = allocation->renaming;
     added->renaming_limit = allocation->renaming_limit;
-    added->pages = allocation->pages;
+    added->use.pages = allocation->use.pages;
     added->flags = allocation->flags;
     added->segment_set = allocation->segment_set;
     added->fill_pattern = allocation->fill_pattern;
@@ -119,7 +118,6 @@ int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     added->eviction_segment = allocation->eviction_segment;
     added->use.serial = ++memory->serial;
     added->subject.instance = (uint32_t)memory->serial;
-    added->use.pages = added->pages;
     added->use.sort = allocation->use.sort;
     ferry_vm_list_init(&added->link);
     ferry_vm_list_init(&added->missing);
@@ -165,7 +163,7 @@ void ferry_vm_instance_switch(struct ferry_vm_memory *memory, struct ferry_vm_al
     from->closing = 0;
     from->use.last = from->use.period = 0;
     ferry_vm_list_remove(&from->link);
-    ferry_vm_list_add(&to->device->allocations, &to->link);
+    ferry_vm_list_add(&to->subject.device->allocations, &to->link);
     renaming->current = index_of(to);
     ferry_vm_handle_point(&memory->core->handles, to->subject.handle, to);
     ferry_vm_relist(memory, from);

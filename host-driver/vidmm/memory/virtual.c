@@ -138,15 +138,16 @@ static int map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *alloc
 {
     struct ferry_vm_range *range;
     // An empty line, which never gets shorter, is then long enough for the end of all that leads to it.
-    size_t most =
-        ferry_vm_virtual_take_away_most(allocation) + unmap_most(&ferry_vm_virtual_of(allocation)->addresses, view);
+    struct ferry_vm_address_space *space = &ferry_vm_virtual_of(allocation)->addresses;
+    size_t most = ferry_vm_virtual_take_away_most(allocation) + unmap_most(space, view);
     int result = ferry_vm_reserve(memory->sched, most);
     if (result == FERRY_OK)
-        result = ferry_vm_address_map(&ferry_vm_virtual_of(allocation)->addresses, &view->where, view->pages,
-                                      allocation, view->offset, view->read_only, &range, table_bytes);
+        result = view->each_instance
+                     ? ferry_vm_address_map_whole(space, &view->where, view->pages, allocation, &range, table_bytes)
+                     : ferry_vm_address_map(space, &view->where, view->pages, allocation, view->offset, view->read_only,
+                                            &range, table_bytes);
     if (result != FERRY_OK)
         return result;
-    range->each_instance = view->each_instance;
     ferry_vm_virtual_link(allocation, range);
     ferry_vm_virtual_begin_tables(memory, ferry_vm_virtual_of(allocation), allocation);
     if (allocation->block) {
@@ -167,14 +168,14 @@ int ferry_vm_virtual_may_map(const struct ferry_vm_allocation *allocation)
 int ferry_vm_virtual_may_map_view(const struct ferry_vm_allocation *allocation, const struct ferry_vm_view *view)
 {
     int result = ferry_vm_virtual_may_map(allocation);
-    bool within = view->offset <= allocation->pages && view->pages <= allocation->pages - view->offset;
+    bool within = view->offset <= allocation->use.pages && view->pages <= allocation->use.pages - view->offset;
     return result != FERRY_OK || within ? result : FERRY_ERROR_RANGE;
 }
 
 static bool is_reserved(const struct ferry_vm_allocation *allocation, uint64_t page)
 {
     const struct ferry_vm_range *range = ferry_vm_address_find(&ferry_vm_virtual_of(allocation)->addresses, page);
-    return range && range->first <= page && range->reservation != 0;
+    return range && range->first <= page && ferry_vm_range_more(range)->reservation != 0;
 }
 
 int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
@@ -184,7 +185,7 @@ int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocat
     int result = ferry_vm_virtual_may_map_view(allocation, view);
     if (result != FERRY_OK)
         return result;
-    if (view->each_instance && (view->pages != allocation->pages || view->read_only ||
+    if (view->each_instance && (view->pages != allocation->use.pages || view->read_only ||
                                 ferry_vm_virtual_own(allocation) || is_reserved(allocation, view->where.base)))
         return FERRY_ERROR_ARGUMENT;
     struct ferry_vm_view wanted = *view;
@@ -262,8 +263,10 @@ int ferry_vm_virtual_unmap_all(struct ferry_vm_memory *memory, struct ferry_vm_a
 
 size_t ferry_vm_virtual_take_away_most(const struct ferry_vm_allocation *instance)
 {
-    const struct ferry_vm_range *first = instance->mappings;
-    return first ? first->all.most + at_most_all(first->all.tables_most, &ferry_vm_virtual_of(instance)->addresses) : 0;
+    if (!instance->mappings)
+        return 0;
+    struct ferry_vm_owned all = ferry_vm_virtual_all(instance);
+    return all.most + at_most_all(all.tables_most, &ferry_vm_virtual_of(instance)->addresses);
 }
 
 void ferry_vm_virtual_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)

@@ -30,7 +30,7 @@ static void set_subject(struct ferry_vm_virtual *space, const struct ferry_vm_al
 {
     space->subject.handle = allocation ? allocation->subject.handle : 0;
     space->subject.instance = allocation ? allocation->subject.instance : space->operations_on_zeros;
-    space->subject.device = allocation ? allocation->device : NULL;
+    space->subject.device = allocation ? allocation->subject.device : NULL;
     memset(space->subject.last_fence, 0, sizeof(space->subject.last_fence));
     if (waits)
         memcpy(space->subject.last_fence, allocation ? allocation->subject.last_fence : space->jobs,
@@ -74,7 +74,7 @@ static void tell(struct ferry_vm_memory *memory, const struct ferry_vm_virtual *
     ferry_vm_emit(memory->core, (struct ferry_vidmm_event){
                                     .kind = mapped ? FERRY_VIDMM_EVENT_MAPPED : FERRY_VIDMM_EVENT_UNMAPPED,
                                     .allocation = allocation->subject.handle,
-                                    .process = allocation->device->process->handle,
+                                    .process = allocation->subject.device->process->handle,
                                     .segment = allocation->segment,
                                     .offset = piece->first * PAGE_SIZE,
                                     .bytes = piece->count * each * PAGE_SIZE,
@@ -281,14 +281,15 @@ void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm
                                  struct ferry_vm_range *range, uint64_t page)
 {
     const struct ferry_vm_address_space *addresses = &ferry_vm_virtual_of(allocation)->addresses;
-    uint64_t end = range->first + range->pages, place = page + range->offset - range->first;
+    uint64_t end = range->first + range->pages, place = page + ferry_vm_range_more(range)->offset - range->first;
     struct ferry_vm_span reads = ferry_vm_virtual_place(memory, allocation, page);
     struct ferry_vm_piece piece;
     bool scattered = ferry_vm_virtual_scattered(memory, allocation);
     // What was zeros has valid entries.
     const struct ferry_vm_range *zeros = ferry_vm_address_zeros(addresses, range->first);
     bool valid = zeros && zeros->first < end;
-    ferry_vm_virtual_behind(memory, ferry_vm_virtual_of(allocation), range->after_node, range->after);
+    const struct ferry_vm_range_more *more = ferry_vm_range_more(range);
+    ferry_vm_virtual_behind(memory, ferry_vm_virtual_of(allocation), more->after_node, more->after);
     range->shown_first = memory->sched->queued + 1;
     for (uint64_t at = range->first; at < end; at += piece.pages) {
         ferry_vm_address_piece(addresses, at, end, place + at, scattered, &piece);
@@ -298,7 +299,7 @@ void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm
         ferry_vm_virtual_write(memory, ferry_vm_virtual_of(allocation), allocation, &piece, entry, reads,
                                FERRY_VM_SHOW);
         if (scattered)
-            ferry_vm_lead_to_pages(memory->sched, allocation->backing, range->offset + at - range->first);
+            ferry_vm_lead_to_pages(memory->sched, allocation->backing, more->offset + at - range->first);
     }
     if (valid)
         ferry_vm_virtual_flush(memory, ferry_vm_virtual_of(allocation), allocation, range->first, end, reads, false);
@@ -313,7 +314,7 @@ void ferry_vm_virtual_hide_range(struct ferry_vm_memory *memory, struct ferry_vm
 {
     const struct ferry_vm_address_space *addresses = &ferry_vm_virtual_of(allocation)->addresses;
     uint64_t page = allocation->block->first;
-    uint64_t end = range->first + range->pages, place = page + range->offset - range->first;
+    uint64_t end = range->first + range->pages, place = page + ferry_vm_range_more(range)->offset - range->first;
     struct ferry_vm_span reads = ferry_vm_virtual_place(memory, allocation, page);
     struct ferry_vm_piece piece;
     bool scattered = ferry_vm_virtual_scattered(memory, allocation);
@@ -341,7 +342,7 @@ void ferry_vm_virtual_show(struct ferry_vm_memory *memory, struct ferry_vm_alloc
     // by whoever wants that.
     for (struct ferry_vm_range *range = allocation->mappings; range; range = range->of_owner) {
         ferry_vm_virtual_show_range(memory, allocation, range, page);
-        if (range->after == 0)
+        if (ferry_vm_range_more(range)->after == 0)
             allocation->shown = range->shown;
     }
 }

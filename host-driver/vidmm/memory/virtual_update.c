@@ -103,15 +103,16 @@ static void take_off(struct ferry_vm_memory *memory, const struct ferry_vm_updat
     struct ferry_vm_allocation *allocation = range->owner;
     struct ferry_vm_virtual *space = update->space;
     uint64_t page = allocation->block->first, first = UINT64_MAX, end = 0, kept = 0;
+    const struct ferry_vm_range_more *more = ferry_vm_range_more(range);
     struct cut cut = {.memory = memory,
                       .update = update,
                       .range = range,
                       .allocation = allocation,
-                      .base = page + range->offset - range->first,
+                      .base = page + more->offset - range->first,
                       .scattered = ferry_vm_virtual_scattered(memory, allocation),
                       .reads = ferry_vm_virtual_place(memory, allocation, page)};
     // What is left is there as soon as all of it was to be, and no sooner.
-    ferry_vm_virtual_behind(memory, space, range->after_node, range->after);
+    ferry_vm_virtual_behind(memory, space, more->after_node, more->after);
     for (struct ferry_vm_removed removed = {0}; ferry_vm_batch_removed(&update->batch, range, &removed);) {
         const uint64_t edges[] = {removed.first, removed.first + removed.pages};
         first = removed.first < first ? removed.first : first;
@@ -212,8 +213,8 @@ size_t ferry_vm_virtual_update(struct ferry_vm_memory *memory, struct ferry_vm_u
         if (!allocation)
             continue;
         if (!batch->made[i].kept) {
-            range->after_node = update->after_node;
-            range->after = update->after;
+            range->more->after_node = update->after_node;
+            range->more->after = update->after;
             first = first ? first : allocation;
         }
         ferry_vm_virtual_link(allocation, range);
@@ -229,7 +230,7 @@ size_t ferry_vm_virtual_update(struct ferry_vm_memory *memory, struct ferry_vm_u
         if (!allocation || batch->made[i].kept || !allocation->block)
             continue;
         ferry_vm_virtual_show_range(memory, allocation, range, allocation->block->first);
-        allocation->shown = range->after == 0 ? range->shown : allocation->shown;
+        allocation->shown = range->more->after == 0 ? range->shown : allocation->shown;
         tell(memory, &seen, told, &count);
     }
     ferry_vm_virtual_behind(memory, space, update->after_node, update->after);

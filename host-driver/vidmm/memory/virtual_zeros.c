@@ -124,12 +124,12 @@ static int only_reserved(const struct ferry_vm_address_space *space, uint64_t fi
     uint64_t reservation = 0;
     for (uint64_t at = first; at < first + pages;) {
         const struct ferry_vm_range *range = ferry_vm_address_find(space, at);
-        if (!range || range->first > at || range->reservation == 0 ||
-            (reservation != 0 && range->reservation != reservation))
+        if (!range || range->first > at || ferry_vm_range_more(range)->reservation == 0 ||
+            (reservation != 0 && ferry_vm_range_more(range)->reservation != reservation))
             return range && range->first <= at && range->owner ? FERRY_ERROR_BUSY : FERRY_ERROR_ARGUMENT;
         if (range->owner)
             return FERRY_ERROR_BUSY;
-        reservation = range->reservation;
+        reservation = ferry_vm_range_more(range)->reservation;
         at = range->first + range->pages;
     }
     return FERRY_OK;

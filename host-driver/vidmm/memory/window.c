@@ -86,7 +86,7 @@ void ferry_vm_window_end(struct ferry_vm_memory *memory)
 // Both sides of it in one chunk, each aligned as it is.
 bool ferry_vm_window_holds_whole(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
 {
-    uint64_t pages = allocation->pages;
+    uint64_t pages = allocation->use.pages;
     return pages <= memory->window->pages / 2 && pages % (UINT64_C(1) << allocation->alignment_log2) == 0;
 }
 

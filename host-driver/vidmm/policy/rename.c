@@ -25,7 +25,7 @@ static bool busy(const struct ferry_vm_policy *policy, const struct ferry_vm_all
 
 static bool may_grow(const struct ferry_vm_allocation *allocation)
 {
-    const struct ferry_vm_process *process = allocation->device->process;
+    const struct ferry_vm_process *process = allocation->subject.device->process;
     unsigned group = allocation->wants_memory ? FERRY_VM_LOCAL : FERRY_VM_NON_LOCAL;
     uint64_t more = ferry_vm_charge(allocation);
     if (allocation->renaming_limit != 0 && ferry_vm_instance_count(allocation) >= allocation->renaming_limit)
@@ -98,7 +98,7 @@ void ferry_vm_rename_back(struct ferry_vm_policy *policy, struct ferry_vm_alloca
         return;
     // Its content is wanted again, but paging has lost it meanwhile.
     if (renaming->before->lost)
-        allocation->device->state = D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT;
+        allocation->subject.device->state = D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT;
     ferry_vm_instance_switch(policy->memory, renaming->before);
     // It may have left the lists meanwhile and be there again: what it held then is older.
     renaming->before->dirty_before = renaming->before->dirty;

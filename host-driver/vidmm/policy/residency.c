@@ -66,7 +66,7 @@ static int place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocation 
         return result;
     // Nobody is refused for what others have, or for what they have come to reserve since: its jobs bring it in when it
     // is their turn.
-    const struct ferry_vm_device *device = list[0]->device;
+    const struct ferry_vm_device *device = list[0]->subject.device;
     bool comes = ferry_vm_beyond_all(policy, device) == 0 ? ferry_vm_others_require(policy, device) : nothing_new;
     return comes ? FERRY_OK : result;
 }

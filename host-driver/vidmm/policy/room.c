@@ -22,7 +22,7 @@ static unsigned group_of(const struct ferry_vm_policy *policy, const struct ferr
 // short ways go through system memory, and are that program's paging.
 static bool is_left_alone(const struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
 {
-    const struct ferry_vm_process *process = allocation->device->process;
+    const struct ferry_vm_process *process = allocation->subject.device->process;
     if (!policy->leaves || policy->reach >= FERRY_VM_REACH_PUSH || process == policy->asking || !allocation->block)
         return false;
     unsigned group = group_of(policy, allocation);
@@ -120,7 +120,7 @@ static bool leaves(void *context, const struct ferry_vm_use *use)
 {
     const struct ferry_vm_policy *policy = context;
     const struct ferry_vm_allocation *candidate = FERRY_VM_CONTAINER(use, struct ferry_vm_allocation, use);
-    const struct ferry_vm_process *process = candidate->device->process;
+    const struct ferry_vm_process *process = candidate->subject.device->process;
     unsigned group = group_of(policy, candidate);
     if (process == policy->asking || !gives(policy, process, group))
         return gives(policy, process, group);
@@ -149,13 +149,13 @@ static void pick(void *context, struct ferry_vm_use *use)
 {
     const struct ferry_vm_policy *policy = context;
     struct ferry_vm_allocation *candidate = FERRY_VM_CONTAINER(use, struct ferry_vm_allocation, use);
-    uint64_t *spare = &candidate->device->process->spare[group_of(policy, candidate)];
+    uint64_t *spare = &candidate->subject.device->process->spare[group_of(policy, candidate)];
     uint64_t bytes = ferry_vm_bytes(candidate);
     candidate->picked = *spare > 0 && (bytes <= *spare || policy->reach != FERRY_VM_REACH_ALL);
     if (!candidate->picked)
         return;
     *spare -= bytes < *spare ? bytes : *spare;
-    candidate->device->process->picked[group_of(policy, candidate)] = true;
+    candidate->subject.device->process->picked[group_of(policy, candidate)] = true;
 }
 
 static void pick_those_that_leave(struct ferry_vm_policy *policy)
@@ -204,7 +204,7 @@ static void count_planned(struct ferry_vm_policy *policy, size_t from)
         const struct ferry_vm_allocation *allocation = step->owner;
         uint64_t bytes = step->pages * PAGE_SIZE;
         unsigned group = step->region->moves ? FERRY_VM_LOCAL : FERRY_VM_NON_LOCAL;
-        allocation->device->process->planned[group] += step->kind == FERRY_VM_STEP_PLACE ? bytes : 0 - bytes;
+        allocation->subject.device->process->planned[group] += step->kind == FERRY_VM_STEP_PLACE ? bytes : 0 - bytes;
     }
 }
 
@@ -216,7 +216,7 @@ static int want_within(struct ferry_vm_policy *policy, struct ferry_vm_allocatio
     for (unsigned i = 0; i < count; i++) {
         struct ferry_vm_segment *segment = order[i];
         struct ferry_vm_wanted wanted = {.owner = allocation,
-                                         .pages = allocation->pages,
+                                         .pages = allocation->use.pages,
                                          .most_more = pages_to_budget(policy, segment),
                                          .from_end = ferry_vm_from_end(allocation, segment->id)};
         // R152: overlays and captures stay in the last fifth, filled from the end.
@@ -224,7 +224,7 @@ static int want_within(struct ferry_vm_policy *policy, struct ferry_vm_allocatio
             wanted.lowest = (ferry_flags_pinned_lowest(segment->pages * PAGE_SIZE) + PAGE_SIZE - 1) / PAGE_SIZE;
             wanted.from_end = true;
         }
-        if (allocation->pages > segment->pages)
+        if (allocation->use.pages > segment->pages)
             continue;
         uint64_t missing;
         enum ferry_vm_plan_result result =
@@ -251,8 +251,8 @@ static bool takes_too_much(const struct ferry_vm_policy *policy, size_t from)
             const struct ferry_vm_allocation *allocation = step->owner;
             unsigned group = step->region->moves ? FERRY_VM_LOCAL : FERRY_VM_NON_LOCAL;
             uint64_t bytes = step->pages * PAGE_SIZE;
-            if (step->kind == FERRY_VM_STEP_EVICT && step->candidate && allocation->device->process == process &&
-                bytes > largest[group])
+            if (step->kind == FERRY_VM_STEP_EVICT && step->candidate &&
+                allocation->subject.device->process == process && bytes > largest[group])
                 largest[group] = bytes;
         }
         for (unsigned group = 0; group < FERRY_VM_GROUPS; group++) {
@@ -285,14 +285,14 @@ static uint64_t free_pages(const struct ferry_vm_policy *policy)
 static bool is_in_vain(const struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
 {
     const struct ferry_vm_in_vain *before = &policy->in_vain[policy->reach];
-    return before->pages != 0 && allocation->pages >= before->pages &&
+    return before->pages != 0 && allocation->use.pages >= before->pages &&
            allocation->alignment_log2 >= before->alignment_log2 && allocation->segment_set == before->segment_set &&
            allocation->pinned == before->pinned && free_pages(policy) <= before->free_pages;
 }
 
 static void note_in_vain(struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
 {
-    policy->in_vain[policy->reach] = (struct ferry_vm_in_vain){.pages = allocation->pages,
+    policy->in_vain[policy->reach] = (struct ferry_vm_in_vain){.pages = allocation->use.pages,
                                                                .free_pages = free_pages(policy),
                                                                .segment_set = allocation->segment_set,
                                                                .alignment_log2 = allocation->alignment_log2,
@@ -304,7 +304,7 @@ static int want(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allo
     int result;
     size_t steps = policy->plan.step_count;
     *short_bytes = ferry_vm_bytes(allocation);
-    ask_for(policy, allocation->device->process, *short_bytes);
+    ask_for(policy, allocation->subject.device->process, *short_bytes);
     do {
         policy->picking = false;
         if (is_in_vain(policy, allocation)) {
@@ -405,7 +405,7 @@ static bool can_come(const struct ferry_vm_policy *policy, const struct ferry_vm
             segment->space.free_pages + segment->victims.pages;
     }
     for (struct ferry_vm_list *link = device->missing.next; link != &device->missing; link = link->next)
-        wanted[only_group(policy, missing_at(link))] += comes(missing_at(link)) ? missing_at(link)->pages : 0;
+        wanted[only_group(policy, missing_at(link))] += comes(missing_at(link)) ? missing_at(link)->use.pages : 0;
     return wanted[FERRY_VM_LOCAL] <= most[FERRY_VM_LOCAL] && wanted[FERRY_VM_NON_LOCAL] <= most[FERRY_VM_NON_LOCAL];
 }
 
@@ -436,7 +436,7 @@ int ferry_vm_evict_one(struct ferry_vm_policy *policy, struct ferry_vm_segment *
     if (!use)
         return FERRY_ERROR_NO_VIDEO_MEMORY;
     struct ferry_vm_allocation *allocation = FERRY_VM_CONTAINER(use, struct ferry_vm_allocation, use);
-    struct ferry_vm_process *process = allocation->device->process;
+    struct ferry_vm_process *process = allocation->subject.device->process;
     int result = ferry_vm_worthless(allocation) ? ferry_vm_instance_end(policy->memory, allocation)
                                                 : ferry_vm_remove(policy->memory, allocation, FERRY_VM_EVICTED);
     if (result != FERRY_OK)

@@ -46,7 +46,7 @@ static void take_out(struct ferry_vm_policy *policy, const struct ferry_vm_step 
 {
     struct ferry_vm_allocation *allocation = step->owner;
     policy->core->statistics.evictions += step->candidate;
-    allocation->device->process->statistics.evictions += step->candidate;
+    allocation->subject.device->process->statistics.evictions += step->candidate;
     if (ends(step))
         ferry_vm_instance_take_away(policy->memory, allocation);
     else

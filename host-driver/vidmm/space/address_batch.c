@@ -87,17 +87,15 @@ static struct ferry_vm_part part_of(const struct ferry_vm_range *range)
     return (struct ferry_vm_part){.first = range->first,
                                   .pages = range->pages,
                                   .owner = range->owner,
-                                  .offset = range->offset,
+                                  .offset = ferry_vm_range_more(range)->offset,
                                   .read_only = range->read_only};
 }
 
 static void enter(struct ferry_vm_batch *batch, struct ferry_vm_range *range, const struct ferry_vm_part *part)
 {
-    *range = (struct ferry_vm_range){.first = part->first,
-                                     .pages = part->pages,
-                                     .owner = part->owner,
-                                     .offset = part->offset,
-                                     .read_only = part->read_only};
+    *range = (struct ferry_vm_range){
+        .first = part->first, .pages = part->pages, .owner = part->owner, .read_only = part->read_only};
+    range->more->offset = part->offset;
     ferry_vm_range_enter(&batch->put, range);
 }
 
@@ -105,12 +103,12 @@ static void enter(struct ferry_vm_batch *batch, struct ferry_vm_range *range, co
 static bool put(struct ferry_vm_batch *batch, const struct ferry_vm_part *part)
 {
     struct ferry_vm_range *range = ferry_vm_range_find(batch->put, part->first), *next;
-    struct ferry_vm_range *made = calloc(1, sizeof *made), *behind = NULL;
+    struct ferry_vm_range *made = ferry_vm_range_new(), *behind = NULL;
     uint64_t end = end_of(part);
     bool cut = range && range->first < part->first && range->first + range->pages > end;
 
     if (cut)
-        behind = calloc(1, sizeof *behind);
+        behind = ferry_vm_range_new();
     if (!made || (cut && !behind)) {
         free(made);
         free(behind);
@@ -142,9 +140,9 @@ static uint64_t reservation_of(const struct ferry_vm_address_space *space, uint6
     for (uint64_t at = first; at < first + pages;) {
         const struct ferry_vm_range *range = ferry_vm_address_find(space, at);
 
-        if (!range || range->first > at || (reservation != 0 && range->reservation != reservation))
+        if (!range || range->first > at || (reservation != 0 && ferry_vm_range_more(range)->reservation != reservation))
             return 0;
-        reservation = range->reservation;
+        reservation = ferry_vm_range_more(range)->reservation;
         if (reservation == 0)
             return 0;
         at = range->first + range->pages;
@@ -246,11 +244,12 @@ static bool is_so(struct ferry_vm_batch *batch, const struct ferry_vm_part *part
 {
     if (range->owner != part->owner)
         return false;
-    if (part->owner &&
-        (range->read_only != part->read_only || range->offset + (part->first - range->first) != part->offset))
+    if (part->owner && (range->read_only != part->read_only ||
+                        ferry_vm_range_more(range)->offset + (part->first - range->first) != part->offset))
         return false;
-    if (range->after > batch->behind[range->after_node])
-        batch->behind[range->after_node] = range->after;
+    const struct ferry_vm_range_more *more = ferry_vm_range_more(range);
+    if (more->after > batch->behind[more->after_node])
+        batch->behind[more->after_node] = more->after;
     return true;
 }
 
@@ -328,7 +327,7 @@ static bool find_old(struct ferry_vm_batch *batch)
              at = range->first + range->pages) {
             bool meets = range->first < end_of(part) && range->first + range->pages > part->first;
 
-            if ((meets || (!range->owner && range->reservation == batch->reservation)) && !add_old(batch, range))
+            if ((meets || (!range->owner && range->more->reservation == batch->reservation)) && !add_old(batch, range))
                 return false;
         }
     }
@@ -343,19 +342,19 @@ static bool make(struct ferry_vm_batch *batch, const struct ferry_vm_part *part,
         last->range->pages += part->pages;
         return true;
     }
-    struct ferry_vm_range *range = calloc(1, sizeof *range);
+    struct ferry_vm_range *range = ferry_vm_range_new();
     if (!range)
         return false;
     *range = (struct ferry_vm_range){.first = part->first,
                                      .pages = part->pages,
                                      .owner = part->owner,
-                                     .offset = part->offset,
                                      .read_only = part->read_only,
-                                     .reservation = batch->reservation,
-                                     .after_node = kept ? kept->after_node : 0,
-                                     .after = kept ? kept->after : 0,
                                      .shown_first = kept ? kept->shown_first : 0,
                                      .shown = kept ? kept->shown : 0};
+    range->more[0] = (struct ferry_vm_range_more){.offset = part->offset,
+                                                  .reservation = batch->reservation,
+                                                  .after_node = kept ? kept->more->after_node : 0,
+                                                  .after = kept ? kept->more->after : 0};
     batch->made[batch->made_count++] = (struct ferry_vm_made){range, kept != NULL};
     return true;
 }
@@ -370,7 +369,7 @@ static bool make_all(struct ferry_vm_batch *batch)
         return false;
     for (size_t i = 0; i < batch->old_count; i++) {
         const struct ferry_vm_range *old = batch->old[i];
-        struct ferry_vm_part whole = {old->first, old->pages, old->owner, old->offset, old->read_only};
+        struct ferry_vm_part whole = part_of(old);
         uint64_t end = old->first + old->pages;
 
         for (uint64_t at = old->first; at < end;) {

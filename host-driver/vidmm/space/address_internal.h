@@ -6,6 +6,8 @@
 
 #include "vidmm/space/address_space.h"
 
+/// One of zeros, which is no owner's whole. NULL when there is no memory.
+struct ferry_vm_range *ferry_vm_range_new(void);
 /// Into a tree of ranges, where none overlaps it; or out of it. Neither fails, and whoever is out may change.
 void ferry_vm_range_enter(struct ferry_vm_range **tree, struct ferry_vm_range *range);
 void ferry_vm_range_leave(struct ferry_vm_range **tree, struct ferry_vm_range *range);

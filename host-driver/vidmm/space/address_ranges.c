@@ -27,12 +27,12 @@ int ferry_vm_address_reserve(struct ferry_vm_address_space *space, const struct 
         return error;
     if (!is_free(space, *first, pages))
         return FERRY_ERROR_BUSY;
-    struct ferry_vm_range *range = calloc(1, sizeof *range);
+    struct ferry_vm_range *range = ferry_vm_range_new();
     if (!range)
         return FERRY_ERROR_NO_HOST_MEMORY;
     range->first = *first;
     range->pages = pages;
-    range->reservation = ++space->reservations;
+    range->more->reservation = ++space->reservations;
     ferry_vm_range_enter(&space->ranges, range);
     if (where->base == UINT64_MAX)
         space->next = *first + pages;
@@ -89,9 +89,9 @@ static bool may_map(const struct ferry_vm_address_space *space, uint64_t first, 
     *reservation = 0;
     if (!range || range->first >= first + pages)
         return true;
-    *reservation = range->reservation;
+    *reservation = ferry_vm_range_more(range)->reservation;
     for (uint64_t at = first; at < first + pages; range = ferry_vm_address_find(space, at)) {
-        if (!range || range->owner || range->first > at || range->reservation != *reservation)
+        if (!range || range->owner || range->first > at || range->more->reservation != *reservation)
             return false;
         at = range->first + range->pages;
     }
@@ -110,7 +110,9 @@ static void cut_out(struct ferry_vm_address_space *space, uint64_t first, uint64
         at = piece->first + piece->pages;
         ferry_vm_range_leave(&space->ranges, piece);
         if (above && below) {
-            *behind = (struct ferry_vm_range){.first = end, .pages = at - end, .reservation = piece->reservation};
+            behind->first = end;
+            behind->pages = at - end;
+            behind->more->reservation = piece->more->reservation;
             ferry_vm_range_enter(&space->ranges, behind);
         }
         if (below) {
@@ -134,9 +136,9 @@ static uint64_t missing_at(const struct ferry_vm_address_space *space, uint64_t 
     return ferry_vm_missing_bytes(space, missing);
 }
 
-int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
-                         void *owner, uint64_t offset, bool read_only, struct ferry_vm_range **range,
-                         uint64_t *table_bytes)
+// Where nothing is mapped. Besides the range they come to the caller.
+static int map(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages, bool whole,
+               struct ferry_vm_range **range, uint64_t *table_bytes)
 {
     uint64_t first, reservation;
     struct ferry_vm_range *behind = NULL;
@@ -147,7 +149,7 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
     *table_bytes = 0;
     if (error != FERRY_OK)
         return error;
-    if (!may_map(space, first, pages, &reservation))
+    if (!may_map(space, first, pages, &reservation) || (whole && reservation != 0))
         return FERRY_ERROR_BUSY;
     if (ferry_vm_beyond_tables(space, pages, table_bytes))
         return FERRY_ERROR_NO_VIDEO_MEMORY;
@@ -158,23 +160,22 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
     }
     if (*table_bytes > 0)
         return FERRY_ERROR_NO_VIDEO_MEMORY;
-    struct ferry_vm_range *mapped = calloc(1, sizeof *mapped);
+    struct ferry_vm_range *mapped = whole ? calloc(1, sizeof *mapped) : ferry_vm_range_new();
     const struct ferry_vm_range *around = reservation ? ferry_vm_address_find(space, first) : NULL;
     bool splits = around && around->first + around->pages > first + pages && around->first < first;
     if (splits)
-        behind = calloc(1, sizeof *behind);
+        behind = ferry_vm_range_new();
     if (!mapped || (splits && !behind) || !ferry_vm_spares_make(&missing, &spares)) {
         free(mapped);
         free(behind);
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
     // Nothing can fail from here on.
-    *mapped = (struct ferry_vm_range){.first = first,
-                                      .pages = pages,
-                                      .owner = owner,
-                                      .offset = offset,
-                                      .read_only = read_only,
-                                      .reservation = reservation};
+    mapped->first = first;
+    mapped->pages = pages;
+    mapped->each_instance = whole;
+    if (!whole)
+        mapped->more->reservation = reservation;
     if (reservation != 0)
         cut_out(space, first, pages, behind);
     ferry_vm_range_enter(&space->ranges, mapped);
@@ -185,13 +186,38 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
     return FERRY_OK;
 }
 
+int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
+                         void *owner, uint64_t offset, bool read_only, struct ferry_vm_range **range,
+                         uint64_t *table_bytes)
+{
+    int error = map(space, where, pages, false, range, table_bytes);
+
+    if (error == FERRY_OK) {
+        (*range)->owner = owner;
+        (*range)->read_only = read_only;
+        (*range)->more->offset = offset;
+    }
+    return error;
+}
+
+int ferry_vm_address_map_whole(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
+                               void *owner, struct ferry_vm_range **range, uint64_t *table_bytes)
+{
+    int error = map(space, where, pages, true, range, table_bytes);
+
+    if (error == FERRY_OK)
+        (*range)->owner = owner;
+    return error;
+}
+
 void ferry_vm_address_unmap(struct ferry_vm_address_space *space, struct ferry_vm_range *range)
 {
     ferry_vm_tables_unuse(space, range->first, range->pages);
-    if (range->reservation != 0) {
+    uint64_t reservation = ferry_vm_range_more(range)->reservation;
+    if (reservation != 0) {
         // Nothing is left of what was mapped there.
-        *range = (struct ferry_vm_range){
-            .first = range->first, .pages = range->pages, .reservation = range->reservation, .tree = range->tree};
+        *range = (struct ferry_vm_range){.first = range->first, .pages = range->pages, .tree = range->tree};
+        range->more[0] = (struct ferry_vm_range_more){.reservation = reservation};
         return;
     }
     ferry_vm_range_leave(&space->ranges, range);
@@ -213,8 +239,9 @@ static struct ferry_vm_range *join(struct ferry_vm_address_space *space, struct 
 // Both only reserved, by one call, and side by side.
 static bool are_one(const struct ferry_vm_range *before, const struct ferry_vm_range *behind)
 {
-    return before && behind && !before->owner && !behind->owner && before->reservation == behind->reservation &&
-           before->reservation != 0 && before->first + before->pages == behind->first;
+    return before && behind && !before->owner && !behind->owner &&
+           before->more->reservation == behind->more->reservation && before->more->reservation != 0 &&
+           before->first + before->pages == behind->first;
 }
 
 void ferry_vm_address_join(struct ferry_vm_address_space *space, uint64_t page)

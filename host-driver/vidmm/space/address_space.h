@@ -47,30 +47,42 @@ struct ferry_vm_range_node {
     struct ferry_vm_range_sums sums;
 };
 
-// What all ranges of an owner come to.
+// What several ranges of an owner come to.
 struct ferry_vm_owned {
     uint64_t count;
     uint64_t most, tables_most;     // operations that they take at most, and those of the tables that end with them
     struct ferry_vm_range *waiting; // the newest of those with `after`
 };
 
+// What only those have that are no owner's whole.
+struct ferry_vm_range_more {
+    uint64_t offset;      // page of the owner's that comes first
+    uint64_t reservation; // which it is in, mapped or not; 0 = none
+    // What shows it waits for this job of that node: the mapping is not there for what stands before it. For the owner.
+    uint64_t after;
+    uint32_t after_node;
+    struct ferry_vm_range *waits, *waits_before; // the owner's next of those with `after`, and the one before
+    struct ferry_vm_owned all;                   // of those like it: the owner's first of them has it
+};
+
 // A piece of the space that is taken.
 struct ferry_vm_range {
     uint64_t first, pages;
-    void *owner;          // of the mapping; NULL = only reserved
-    uint64_t offset;      // page of the owner's that comes first
-    uint64_t reservation; // which it is in, mapped or not; 0 = none
+    void *owner; // of the mapping; NULL = only reserved
     bool read_only;
-    bool each_instance; // the owner's whole; each other instance of what it is has one too
-    // What shows it waits for this job of that node: the mapping is not there for what stands before it. For the owner.
-    uint32_t after_node;
-    uint64_t after;
+    bool each_instance;          // the owner's whole; each other instance of what it is has one too
     uint64_t shown_first, shown; // operations that show it, or what it is left of
     struct ferry_vm_range_node tree;
     struct ferry_vm_range *of_owner, *of_owner_before; // the owner's next, and the one before
-    struct ferry_vm_range *waits, *waits_before;       // the same of those with `after`
-    struct ferry_vm_owned all;                         // the owner's first has it
+    struct ferry_vm_range_more more[];                 // one, or none: most are wholes, and there may be a million
 };
+
+/// What there is more of a range; all zeros of an owner's whole.
+static inline const struct ferry_vm_range_more *ferry_vm_range_more(const struct ferry_vm_range *range)
+{
+    static const struct ferry_vm_range_more nothing;
+    return range->each_instance ? &nothing : range->more;
+}
 
 struct ferry_vm_address_space {
     struct ferry_vm_range *ranges;
@@ -118,6 +130,10 @@ int ferry_vm_address_reserve(struct ferry_vm_address_space *space, const struct 
 int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
                          void *owner, uint64_t offset, bool read_only, struct ferry_vm_range **range,
                          uint64_t *table_bytes);
+/// Map them to all pages of an owner, to be written: free addresses. Errors: those of map(), BUSY also of what is
+/// reserved.
+int ferry_vm_address_map_whole(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
+                               void *owner, struct ferry_vm_range **range, uint64_t *table_bytes);
 /// The range is free again, or what is reserved of it only reserved. Its tables stay until ferry_vm_address_shrink().
 void ferry_vm_address_unmap(struct ferry_vm_address_space *space, struct ferry_vm_range *range);
 /// What is only reserved at the page, or the first behind it, becomes one with what is beside it and was reserved with

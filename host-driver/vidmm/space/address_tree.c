@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tree of an address space's ranges.
+#include <stdlib.h>
+
 #include "vidmm/base/least.h"
 #include "vidmm/space/address_internal.h"
 
@@ -156,6 +158,13 @@ static bool leave(struct ferry_vm_range **link, const struct ferry_vm_range *ran
     highest->tree = top->tree;
     *link = highest;
     return level(link);
+}
+
+struct ferry_vm_range *ferry_vm_range_new(void)
+{
+    struct ferry_vm_range *range;
+
+    return calloc(1, sizeof *range + sizeof range->more[0]);
 }
 
 void ferry_vm_range_enter(struct ferry_vm_range **tree, struct ferry_vm_range *range)

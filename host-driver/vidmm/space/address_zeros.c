@@ -87,7 +87,7 @@ static int make_edges(struct ferry_vm_address_space *space, uint64_t first, uint
 int ferry_vm_address_zeros_make(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages, uint64_t common,
                                 struct ferry_vm_range **zeros, uint64_t *table_bytes)
 {
-    *zeros = calloc(1, sizeof **zeros);
+    *zeros = ferry_vm_range_new();
     int error = *zeros ? make_edges(space, first, pages, common, table_bytes) : FERRY_ERROR_NO_HOST_MEMORY;
 
     if (error != FERRY_OK) {
@@ -96,7 +96,7 @@ int ferry_vm_address_zeros_make(struct ferry_vm_address_space *space, uint64_t f
     }
     (*zeros)->first = first;
     (*zeros)->pages = pages;
-    (*zeros)->reservation = ferry_vm_address_find(space, first)->reservation;
+    (*zeros)->more->reservation = ferry_vm_address_find(space, first)->more->reservation;
     return FERRY_OK;
 }
 
@@ -131,13 +131,13 @@ void ferry_vm_address_zeros_begin(struct ferry_vm_address_space *space, struct f
     struct ferry_vm_range *before = first > 0 ? ferry_vm_address_zeros(space, first - 1) : NULL,
                           *behind = ferry_vm_address_zeros(space, first + pages);
 
-    if (before && end_of(before) == first && before->reservation == zeros->reservation) {
+    if (before && end_of(before) == first && before->more->reservation == zeros->more->reservation) {
         ferry_vm_range_leave(&space->zeros, before);
         zeros->first = before->first;
         zeros->pages += before->pages;
         free(before);
     }
-    if (behind && behind->first == first + pages && behind->reservation == zeros->reservation) {
+    if (behind && behind->first == first + pages && behind->more->reservation == zeros->more->reservation) {
         ferry_vm_range_leave(&space->zeros, behind);
         zeros->pages += behind->pages;
         free(behind);
@@ -154,7 +154,7 @@ void ferry_vm_address_zeros_end(struct ferry_vm_address_space *space, uint64_t f
 
     ferry_vm_range_leave(&space->zeros, zeros);
     if (end > first + pages) {
-        behind->reservation = zeros->reservation;
+        behind->more->reservation = zeros->more->reservation;
         behind->first = first + pages;
         behind->pages = end - behind->first;
         ferry_vm_range_enter(&space->zeros, behind);

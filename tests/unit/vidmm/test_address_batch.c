@@ -20,7 +20,7 @@ static void holds(uint64_t at, uint64_t first, uint64_t pages, const void *owner
     assert_non_null(range);
     assert_true(range->first == first && range->pages == pages);
     assert_ptr_equal(range->owner, owner);
-    assert_true(!owner || range->offset == offset);
+    assert_true(!owner || ferry_vm_range_more(range)->offset == offset);
 }
 
 static void operations_see_what_those_before_have_left(void **state)
@@ -186,8 +186,8 @@ static void what_is_left_is_as_it_was(void **state)
     assert_int_equal(map_read_only(&batch, 64, 8, &owners[1], 0), FERRY_OK);
     assert_int_equal(carry_out(&batch, &bytes), FERRY_OK);
     struct ferry_vm_range *range = ferry_vm_address_find(&space, 64);
-    range->after_node = 3;
-    range->after = 9;
+    range->more->after_node = 3;
+    range->more->after = 9;
     range->shown_first = 5;
     range->shown = 7;
     ferry_vm_batch_begin(&batch, &space);
@@ -202,7 +202,8 @@ static void what_is_left_is_as_it_was(void **state)
     for (unsigned i = 0; i < 3; i++) {
         holds_read_only(left[i], i < 2 ? 1 : 4, &owners[1], left[i] - 64, true);
         range = ferry_vm_address_find(&space, left[i]);
-        assert_true(range->after_node == 3 && range->after == 9 && range->shown_first == 5 && range->shown == 7);
+        assert_true(range->more->after_node == 3 && range->more->after == 9 && range->shown_first == 5 &&
+                    range->shown == 7);
     }
     end(20);
 }
@@ -222,8 +223,8 @@ static void what_is_mapped_alike_stays(void **state)
     assert_int_equal(map(&batch, 80, 8, &owners[1], 16, 0), FERRY_OK);
     assert_int_equal(carry_out(&batch, &bytes), FERRY_OK);
     struct ferry_vm_range *low = ferry_vm_address_find(&space, 68), *high = ferry_vm_address_find(&space, 80);
-    low->after_node = 2;
-    low->after = 5;
+    low->more->after_node = 2;
+    low->more->after = 5;
     ferry_vm_batch_begin(&batch, &space);
     assert_int_equal(map(&batch, 64, 32, &owners[1], 0, 0), FERRY_OK);
     assert_int_equal(map(&batch, 82, 1, &owners[2], 0, 0), FERRY_OK);

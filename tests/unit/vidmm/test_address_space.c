@@ -270,11 +270,11 @@ static void random_steps_agree_with_a_plain_list(void **state)
             assert_int_equal(found->owner != NULL, plain[w][i].state == MAPPED);
             if (found->owner) {
                 assert_ptr_equal(found->owner, &owners[plain[w][i].owner]);
-                assert_int_equal(found->offset + page - found->first, plain[w][i].offset);
+                assert_int_equal(ferry_vm_range_more(found)->offset + page - found->first, plain[w][i].offset);
                 assert_non_null(ferry_vm_address_table(&space, page, 0));
             } else {
                 // What was mapped there before is forgotten.
-                assert_false(found->offset != 0 || found->read_only || found->each_instance);
+                assert_false(ferry_vm_range_more(found)->offset != 0 || found->read_only || found->each_instance);
             }
         }
     }
