@@ -104,10 +104,20 @@ def timing(folder):
         check(code != 0 and called.exists() != slow and any("too slow: no bitstream" in line for line in lines) == slow, name, lines)
     for name, report, good in (("violated", "Slack (VIOLATED) : -0.1ns", False), ("met", "Slack (MET) : 0.1ns", True)):
         (out / "acorn.edf").touch()
-        vivado = stand_in(out / "vivado", f"echo '{report}' > {out}/timing.txt")
+        (out / "acorn.bit").unlink(missing_ok=True)
+        vivado = stand_in(out / "vivado", f"echo '{report}' > {out}/timing.txt; touch {out}/acorn.bit")
         code, lines = make("-o", f"{out}/acorn.edf", "bitstream", f"OUT={out}", f"VIVADO={vivado}", board="acorn")
         check((code == 0) == good and (f"{out}/acorn.bit" if good else "it misses its timing") in lines[0], f"a_card_s_timing_is_{name}",
               lines)
+        # Nor is one flashed later, nor one that is older than what it is of.
+        flasher, called = stand_in(out / "flasher", f"echo flashes > {out}/flashed"), out / "flashed"
+        words = ["-o", f"{out}/acorn.edf", "flash", f"OUT={out}", f"FLASHER={flasher}"]
+        code, lines = make(*words, f"VIVADO={vivado}", board="acorn")
+        check((code == 0) == good == called.exists(), f"what_is_flashed_when_a_card_s_timing_is_{name}", lines)
+    os.utime(out / "acorn.bit", (1, 1))
+    called.unlink()
+    code, lines = make(*words, "VIVADO=false", board="acorn")
+    check(code != 0 and not called.exists(), "an_older_card_s_bitstream_is_not_flashed", lines)
 
 
 def rates():
