@@ -62,14 +62,21 @@ template <class Pins> class UsbHost
         }
     }
 
+    /// The first transaction of a control transfer alone: what follows it is the caller's, or nothing does.
+    UsbResult begin_control(const uint8_t setup[8])
+    {
+        const UsbResult result = send(UsbPid::setup, 0, UsbPid::data0, setup, 8);
+        toggle_in_[0] = toggle_out_[0] = true;
+        return result;
+    }
+
     /// 8.5.3: set-up, data, status. `data` has, or gets, wLength bytes; `moved` of them went.
     UsbResult control(const uint8_t setup[8], uint8_t *data, size_t &moved)
     {
         const bool in = (setup[0] & 0x80) != 0;
         const size_t length = setup[6] | static_cast<size_t>(setup[7]) << 8;
         moved = 0;
-        UsbResult result = send(UsbPid::setup, 0, UsbPid::data0, setup, 8);
-        toggle_in_[0] = toggle_out_[0] = true;
+        UsbResult result = begin_control(setup);
         while (result == UsbResult::done && moved < length) {
             const size_t part = length - moved < packet_bytes ? length - moved : packet_bytes;
             size_t got = part;

