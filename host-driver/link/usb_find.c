@@ -22,7 +22,7 @@
 struct found {
     libusb_device *device;
     char port[32];  // BUS-PORT.PORT..., as the system writes it.
-    char maker[64]; // Empty = not known.
+    char maker[64]; // Empty = not known, or it has none.
     char serial[64];
 };
 
@@ -83,7 +83,8 @@ static bool look_at(libusb_device *device, bool may_open, struct found *found)
     if (may_open) {
         ask(found, &descriptor);
     }
-    return found->maker[0] == 0 || strcmp(found->maker, MAKER) == 0;
+    // Ours say who made them. Of one that cannot be asked now that is not known: it is told of, with what to do.
+    return (found->maker[0] == 0 && descriptor.iManufacturer != 0) || strcmp(found->maker, MAKER) == 0;
 }
 
 // ---- The one that is meant --------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ enum { MOST = 8, BUS = 250, IN = 16, OUT = 8, BYTES = 512 };
 // Of a bus that this machine has not, so that no file of its own says anything.
 struct libusb_device {
     uint16_t vendor, product;
-    const char *maker, *serial;
+    const char *maker, *serial; // The maker's is NULL where a device has none.
     uint8_t ports[4];
     int port_count;
 };
@@ -84,7 +84,7 @@ static void fake_free_device_list(libusb_device **list, int unref)
 static int fake_get_device_descriptor(libusb_device *device, struct libusb_device_descriptor *descriptor)
 {
     *descriptor = (struct libusb_device_descriptor){
-        .idVendor = device->vendor, .idProduct = device->product, .iManufacturer = 1, .iSerialNumber = 3};
+        .idVendor = device->vendor, .idProduct = device->product, .iManufacturer = device->maker != NULL, .iSerialNumber = 3};
     return 0;
 }
 
@@ -110,6 +110,8 @@ static int fake_get_string_descriptor_ascii(libusb_device_handle *handle, uint8_
 {
     const struct libusb_device *device = (void *)handle;
 
+    if (index == 0)
+        return LIBUSB_ERROR_INVALID_PARAM;
     return snprintf((char *)text, (size_t)room, "%s", index == 1 ? device->maker : index == 3 ? device->serial : "?");
 }
 

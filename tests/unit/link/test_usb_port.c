@@ -85,6 +85,13 @@ static void the_device_that_is_meant_is_opened(void **state)
     plug(FERRY_USB_DESCRIPTOR_ID_VENDOR_RESET + 1, FERRY_USB_DESCRIPTOR_ID_PRODUCT_RESET, "Pageferry", "A", 2, 0);
     plug(FERRY_USB_DESCRIPTOR_ID_VENDOR_RESET, FERRY_USB_DESCRIPTOR_ID_PRODUCT_RESET + 1, "Pageferry", "A", 3, 0);
     refused(NULL, FERRY_ERROR_BACKEND, "no device 1209:0001 of Pageferry is on USB");
+    // Nor one that says nothing of its maker: it is not configured, nor claimed.
+    plug(FERRY_USB_DESCRIPTOR_ID_VENDOR_RESET, FERRY_USB_DESCRIPTOR_ID_PRODUCT_RESET, NULL, "A", 4, 0);
+    usb.configuration = 0;
+    refused(NULL, FERRY_ERROR_BACKEND, "no device 1209:0001 of Pageferry is on USB");
+    assert_int_equal(usb.set_to, 0);
+    usb.configuration = 1;
+    usb.count = 3;
     plug_ours("A", 4, 0);
     assert_int_equal(open_it(NULL), FERRY_OK);
     assert_ptr_equal(usb.opened, &usb.devices[3]);
@@ -344,6 +351,7 @@ static void the_list_has_what_the_system_tells(void **state)
     plug_ours("A", 4, 0);
     plug(FERRY_USB_DESCRIPTOR_ID_VENDOR_RESET, FERRY_USB_DESCRIPTOR_ID_PRODUCT_RESET + 1, "Pageferry", "A", 3, 0);
     plug_ours("B", 4, 12);
+    plug(FERRY_USB_DESCRIPTOR_ID_VENDOR_RESET, FERRY_USB_DESCRIPTOR_ID_PRODUCT_RESET, NULL, "A", 5, 0);
     ferry_backend_usb.list(take, &told);
     assert_int_equal(told.count, 2);
     assert_string_equal(told.candidates[0].backend, "usb:250-4");
