@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "device/device_state.h"
+#include "link/problem.h"
 
 /// Of a ring entry that the device could not read its record says only the place, and the entry stands there until the
 /// place is used again.
@@ -143,12 +144,13 @@ static const struct {
 };
 
 /// Counters run while they are read, and a 64-bit one takes two register accesses. The second round's low word belongs
-/// to the high word that both rounds saw; only when they differ (a carry in between) must there be a third round.
+/// to the high word that both rounds saw; only when they differ (a carry in between) must there be a third round. A
+/// counter carries once in 2^32 clocks: what does not hold still when each has done so is no device's.
 static int read_counters(struct ferry_gpu *gpu, uint64_t *values, size_t count)
 {
     const struct ferry_link_operations *link = gpu->link->operations;
     uint32_t words[2][FERRY_BAR0_COUNTER_STRIDE / 4];
-    for (int round = 0;; round++) {
+    for (size_t round = 0; round <= count + 1; round++) {
         uint32_t(*now)[FERRY_BAR0_COUNTER_STRIDE / 4] = &words[round & 1];
         const uint32_t *before = words[~round & 1];
         int error = link->read_block(gpu->link, FERRY_BAR_REGISTERS, FERRY_BAR0_COUNTER_AT, *now, sizeof(*now));
@@ -166,6 +168,8 @@ static int read_counters(struct ferry_gpu *gpu, uint64_t *values, size_t count)
             return FERRY_OK;
         }
     }
+    ferry_problem_set("the device's counters do not hold still: is its bitstream whole?");
+    return FERRY_ERROR_DEVICE_LOST;
 }
 
 int ferry_gpu_words_moved(struct ferry_gpu *gpu, uint64_t *words)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device layer over a fake link: rings, waiting, counters and control.
+#include <string.h>
+
+#include "link/problem.h"
 #include "rig.h"
 
 // ---- Rings ------------------------------------------------------------------------------------------------------
@@ -267,6 +270,21 @@ static void a_carry_between_two_words_is_not_seen(void **context)
     assert_true(statistics.cycles == 0x200000003);
 }
 
+static void counters_that_never_hold_still_are_given_up(void **context)
+{
+    struct state *state = *context;
+    struct ferry_statistics statistics = {.size = sizeof(statistics)};
+    // All 25 may carry one after the other.
+    state->fake->carry_reads = 26;
+    assert_int_equal(ferry_gpu_counters(state->gpu, &statistics), FERRY_OK);
+    state->fake->carry_reads = UINT32_MAX;
+    assert_int_equal(ferry_gpu_counters(state->gpu, &statistics), FERRY_ERROR_DEVICE_LOST);
+    assert_non_null(strstr(ferry_problem(), "do not hold still"));
+    // Nobody is kept from the device by it.
+    state->fake->carry_reads = 0;
+    assert_int_equal(ferry_gpu_counters(state->gpu, &statistics), FERRY_OK);
+}
+
 static void engine_reset_ends_or_times_out(void **context)
 {
     struct state *state = *context;
@@ -359,6 +377,7 @@ int main(void)
         CASE(a_refused_write_names_its_rectangle),
         CASE(every_counter_lands_in_its_field),
         CASE(a_carry_between_two_words_is_not_seen),
+        CASE(counters_that_never_hold_still_are_given_up),
         CASE(a_device_that_has_run_before_is_reset),
         CASE(engine_reset_ends_or_times_out),
         CASE(what_comes_during_a_reset_ends_a_wait),
