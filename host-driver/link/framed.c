@@ -29,7 +29,7 @@
 #define TURN_TIMES   10.0 // What the longest so far took.
 // Between two bursts of bytes: an adapter's driver keeps them back for up to 16 ms, a simulated device longer.
 #define PAUSE_SECONDS 0.1
-#define MOST_WORDS    (1u << 20)
+#define MOST_WORDS    (1u << 20) // Each way. A simulator in a turn, or a device in a window, sends far less.
 // What may stand before an answer: all that the root complex queues, a window of frames and what the device asks for,
 // and all of it three times more for a line with noise.
 #define FULL_LINK_BYTES (4u * 80u * 1024u)
@@ -120,6 +120,8 @@ static void read_bytes(struct framed *framed)
     while ((words = ferry_frames_receive(&framed->frames, &control, &count)) != NULL) {
         if (control) {
             take_message(framed, words, count);
+        } else if (ferry_packet_queue_words(&framed->in) > MOST_WORDS) {
+            lose(framed, "it sends more than a device can, and does not say that it has run");
         } else if (!ferry_packet_queue_put(&framed->in, false, words, count)) {
             lose(framed, "no memory for what it sends");
         }

@@ -43,6 +43,8 @@ struct device {
     // A simulator's: so far it has run, in how many turns it stops, what it was told to plant.
     uint64_t cycles;
     unsigned stops_in;
+    uint64_t flood; // words of it
+    bool floods; // Once it is told to run on it sends packets, and never that it has run.
     struct ferry_tunnel_message planted;
 };
 
@@ -73,6 +75,23 @@ static void take_message(struct device *device, struct ferry_frames *frames, con
         .code = stops ? FERRY_TUNNEL_CODE_STOPPED : FERRY_TUNNEL_CODE_RAN, .number = taken, .value = device->cycles};
     memcpy(reply, &message, sizeof message);
     ferry_frames_send(frames, true, reply, sizeof message / 4);
+}
+
+// Packets while they are taken, to a host that waits for something else.
+static void flood(struct device *device, struct ferry_frames *frames)
+{
+    static const uint32_t packet[64] = {0};
+    ssize_t got = 1;
+
+    while (got > 0) {
+        uint8_t bytes[256];
+
+        while (ferry_frames_send(frames, false, packet, 64))
+            device->flood += 64;
+        say(frames, device->fd);
+        got = read(device->fd, bytes, sizeof bytes);
+        ferry_frames_feed(frames, bytes, got > 0 ? (size_t)got : 0);
+    }
 }
 
 static void *play(void *context)
@@ -106,7 +125,9 @@ static void *play(void *context)
             ferry_frames_answer(&frames, &hello);
         }
         while ((words = ferry_frames_receive(&frames, &control, &count)) != NULL)
-            if (control)
+            if (control && device->floods && words[2] != 0)
+                flood(device, &frames);
+            else if (control)
                 take_message(device, &frames, words, taken);
             else
                 taken += (uint32_t)count;
@@ -362,12 +383,33 @@ static void no_more_waits_than_a_bound(void **state)
     end_line();
 }
 
+static void a_simulator_that_sends_and_never_says_that_it_ran_has_an_end(void **state)
+{
+    (void)state;
+    struct device device = good();
+    size_t words = 0, count;
+
+    device.what |= FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_CLOCKED, 1u);
+    device.floods = true;
+    assert_int_equal(open_line(&device), FERRY_OK);
+    line.run(line.context, 1);
+    assert_string_equal(ferry_problem(), "the device at here is gone: it sends more than a device can, and does not "
+                                         "say that it has run");
+    // What came before stays.
+    while (line.receive(line.context, &count) != NULL)
+        words += count;
+    assert_in_range(words, 1u << 19, 1u << 21);
+    assert_int_equal(line.send(line.context, (const uint32_t[4]){0}, 4), FERRY_ERROR_DEVICE_LOST);
+    end_line();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_bad_line_is_counted_by_what_is_bad),
                                        cmocka_unit_test(the_line_and_its_device_say_what_they_are),
                                        cmocka_unit_test(who_refuses_is_named_with_his_reason),
                                        cmocka_unit_test(a_simulator_is_told_how_far_to_run),
+                                       cmocka_unit_test(a_simulator_that_sends_and_never_says_that_it_ran_has_an_end),
                                        cmocka_unit_test(no_more_waits_than_a_bound),
                                        cmocka_unit_test(the_end_of_a_channel_is_told_by_what_ended_it)};
     return cmocka_run_group_tests(tests, NULL, NULL);
