@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ferry/version.h"
@@ -203,12 +204,27 @@ static int serve_port(const struct settings *settings)
     return serial_run(&config, &stop) == 0 ? 0 : EXIT_SYSTEM;
 }
 
+/// The socket's file, as it was made: what stands there later may be another's, who took the path meanwhile.
+static void take_away(const char *path, const struct stat *made)
+{
+    struct stat there;
+    if (path != NULL && lstat(path, &there) == 0 && there.st_dev == made->st_dev && there.st_ino == made->st_ino &&
+        S_ISSOCK(there.st_mode)) {
+        unlink(path);
+    }
+}
+
 static int listen_and_serve(const struct settings *settings, struct server_device *devices)
 {
     const int listener = ferry_socket_listen(settings->address);
+    const char *path = ferry_socket_path(settings->address);
+    struct stat made = {0};
     if (listener < 0) {
         fprintf(stderr, "ferry-sim: %s\n", ferry_problem());
         return EXIT_SYSTEM;
+    }
+    if (path != NULL) {
+        (void)lstat(path, &made);
     }
     printf("listening on %s\n", settings->address);
     fflush(stdout);
@@ -218,9 +234,7 @@ static int listen_and_serve(const struct settings *settings, struct server_devic
                       : settings->usb ? usb_run(listener, &config, &stop)
                                       : server_run(listener, devices, (unsigned)settings->devices, &stop);
     close(listener);
-    if (ferry_socket_path(settings->address) != NULL) {
-        unlink(ferry_socket_path(settings->address));
-    }
+    take_away(path, &made);
     return error == 0 ? 0 : EXIT_SYSTEM;
 }
 

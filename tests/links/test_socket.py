@@ -160,6 +160,23 @@ def sessions(path):
         check(process.wait(60) == 0 and not path.exists(), "a_signal_ends_it_and_the_path_is_free")
 
 
+def another_at_the_path(path):
+    """The path is somebody else's by the time that a simulator ends: a second simulator's, or a file's."""
+    with simulator(f"unix:{path}") as first:
+        path.unlink()
+        with simulator(f"unix:{path}"):
+            first.send_signal(signal.SIGTERM)
+            first.wait(60)
+            good, said = info_is_right(f"unix:{path}") if path.exists() else (False, "the path is gone")
+            check(good, "who_ends_leaves_the_path_to_who_has_it_now", said)
+    path.unlink()
+    with simulator(f"unix:{path}") as first:
+        path.unlink()
+        path.write_text("of somebody's\n", encoding="ascii")
+        first.send_signal(signal.SIGTERM)
+        check(first.wait(60) == 0 and path.is_file(), "and_a_file_that_stands_there")
+
+
 def hides(thread, *signals):
     """The thread has all of these signals blocked."""
     blocked = int(re.search(r"^SigBlk:\s*(\w+)$", (thread / "status").read_text(), re.M)[1], 16)
@@ -406,6 +423,7 @@ def main():
     print(f"FERRY_SEED={SEED}", flush=True)
     command_line()
     sessions(folder / "sessions")
+    another_at_the_path(folder / "another")
     greedy(folder / "greedy")
     begins_anew(folder / "anew")
     whose_device(folder / "whose")
