@@ -90,6 +90,7 @@ put_all() {
     for tool in $tools; do page "$tool.1" | put_text "$man1dir/$tool.1"; done
     page libferry.7 | put_text "$man7dir/libferry.7"
     put 644 "$BUILD/generated/$rule" "$udevrulesdir/$rule"
+    rm -f "$DESTDIR$list.new"
     {
         cat "$DESTDIR$list" 2>/dev/null || true
         printf %s "$made"

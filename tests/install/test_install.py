@@ -256,7 +256,10 @@ def what_was_a_link_is_replaced_not_written_through(folder):
     for page in pages:
         page.unlink()
         page.symlink_to(theirs)
+    new = tree.at / "share/pageferry/folders.new"
+    new.symlink_to(theirs)
     make(f"DESTDIR={tree.root}", "install")
+    assert not new.is_symlink()
     assert theirs.read_text() == "theirs" and not any(page.is_symlink() for page in pages)
 
 
