@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/major.h>
 #include <linux/serial.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "ferry/error.h"
@@ -92,6 +94,14 @@ static void ask_for_short_ways(int fd)
     }
 }
 
+/// The end of a pseudo terminal that programs open: a simulated device's port.
+static bool is_pseudo(int fd)
+{
+    struct stat port;
+    return fstat(fd, &port) == 0 && S_ISCHR(port.st_mode) && major(port.st_rdev) >= UNIX98_PTY_SLAVE_MAJOR &&
+           major(port.st_rdev) < UNIX98_PTY_SLAVE_MAJOR + UNIX98_PTY_MAJOR_COUNT;
+}
+
 void ferry_serial_put_back(int fd, const struct ferry_serial_settings *before)
 {
     // What was said at our rate is not to go out at the old one, and others may open the port again.
@@ -144,7 +154,9 @@ int ferry_serial_open(const char *path, uint32_t baud, struct ferry_serial_setti
                           path, got, baud, path, got);
         return fail(fd, before);
     }
-    if (ioctl(fd, TIOCEXCL) != 0) {
+    // A pseudo terminal keeps this for as long as its other end is there, though the host that asked is long gone: nobody
+    // but root could open it again. There the lock has to do.
+    if (!is_pseudo(fd) && ioctl(fd, TIOCEXCL) != 0) {
         ferry_problem_set("%s cannot be had alone: %s", path, strerror(errno));
         return fail(fd, before);
     }

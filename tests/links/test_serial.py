@@ -206,6 +206,10 @@ def deaths():
                 let_run(process, 0.2 + 0.3 * chance.random(), host)
                 expect("the_second_host_is_refused", 4, ["IN_USE", f"{link} is in use by process {host.pid}"], link)
                 host.kill()
+        os.chmod(path, 0o666)  # Root may open what nobody else may.
+        for when in ("who_died", "who_took_leave"):
+            done = run("info", "--backend", f"uart:{path}", before=NOBODY if os.getuid() == 0 else ())
+            check(done.returncode == 0, f"it_is_ready_for_everybody_behind_a_host_{when}", done.stderr)
         done = run("selftest", "--backend", f"uart:{link}")
         check(done.returncode == 0 and "8 passed, 0 failed" in done.stdout, "hosts_that_died_leave_the_device_ready",
               done.stdout + done.stderr)
