@@ -55,11 +55,14 @@ static void tell_socket(const char *root, unsigned process, const char *address,
     struct ferry_candidate candidate = {0};
     const char *path = ferry_socket_path(address);
     char folder[512] = "", link[256], whole[640];
-    if (path != NULL && path[0] != '/') {
+    const bool here = path == NULL || path[0] == '/';
+    bool known = here;
+    if (!here) {
         snprintf(link, sizeof(link), "%s/proc/%u/cwd", root, process);
         const ssize_t length = readlink(link, folder, sizeof(folder) - 2);
+        known = length > 0;
         folder[length < 0 ? 0 : length] = 0;
-        strcat(folder, "/");
+        strcat(folder, known ? "/" : "");
     }
     snprintf(whole, sizeof(whole), "%s%s%.120s", path == NULL ? "" : "unix:", folder, path == NULL ? address : path);
     const int length = snprintf(candidate.backend, sizeof(candidate.backend), "socket:%.120s", whole);
@@ -67,7 +70,10 @@ static void tell_socket(const char *root, unsigned process, const char *address,
         return; // No address of a socket is as long.
     }
     int error = FERRY_OK;
-    if (path != NULL && faccessat(AT_FDCWD, whole + strlen("unix:"), W_OK, AT_EACCESS) != 0) {
+    if (!known) {
+        ferry_problem_set("it listens in a folder of its own, which the system tells its user and root alone");
+        error = FERRY_ERROR_BACKEND;
+    } else if (path != NULL && faccessat(AT_FDCWD, whole + strlen("unix:"), W_OK, AT_EACCESS) != 0) {
         ferry_problem_set("you may not connect to %s: it is another user's, or gone", whole);
         error = FERRY_ERROR_BACKEND;
     }

@@ -367,6 +367,11 @@ static void simulators_are_told_where_a_host_finds_them(void **state)
     assert_int_equal(seteuid(getuid()), 0);
     snprintf(words, sizeof(words), "you may not connect to unix:%s/here", tree);
     told(0, FERRY_REACH_BLOCKED, backend, "ferry-sim, process 7", words);
+    // A path without its folder is no path of ours, be there something or not.
+    PROCESS(7, "ferry-sim", "ferry-sim\0--listen\0unix:tmp");
+    assert_int_equal(unlink(tree_path("proc/7/cwd")), 0);
+    list_simulators();
+    told(0, FERRY_REACH_BLOCKED, "socket:unix:tmp", "ferry-sim, process 7", "it listens in a folder of its own");
 }
 
 static void who_cannot_connect_is_told_what_to_do(void **state)
