@@ -87,6 +87,10 @@ static void take_message(struct framed *framed, const uint32_t *words, size_t co
     }
     memcpy(&message, words, sizeof(message));
     if (message.code == FERRY_TUNNEL_CODE_RAN || message.code == FERRY_TUNNEL_CODE_STOPPED) {
+        // Whoever waits for a time would wait for ever.
+        if (message.value < framed->cycles) {
+            lose(framed, "its clock goes back");
+        }
         framed->cycles = message.value;
         framed->taken = message.number;
         framed->ran = true;

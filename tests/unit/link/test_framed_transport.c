@@ -41,7 +41,7 @@ struct device {
     unsigned forgets; // frames of the host's that it forgets
     uint64_t came, doubled;
     // A simulator's: so far it has run, in how many turns it stops, what it was told to plant.
-    uint64_t cycles;
+    uint64_t cycles, back; // and by so many it goes back in each turn
     unsigned stops_in;
     uint64_t flood; // words of it
     bool floods; // Once it is told to run on it sends packets, and never that it has run.
@@ -69,7 +69,7 @@ static void take_message(struct device *device, struct ferry_frames *frames, con
         device->planted = message;
     if (message.code != FERRY_TUNNEL_CODE_RUN)
         return;
-    device->cycles += message.value;
+    device->cycles += message.value - (message.value != 0 ? device->back : 0);
     const bool stops = device->stops_in > 0 && --device->stops_in == 0;
     message = (struct ferry_tunnel_message){
         .code = stops ? FERRY_TUNNEL_CODE_STOPPED : FERRY_TUNNEL_CODE_RAN, .number = taken, .value = device->cycles};
@@ -383,6 +383,23 @@ static void no_more_waits_than_a_bound(void **state)
     end_line();
 }
 
+static void a_simulator_s_clock_goes_forward_alone(void **state)
+{
+    (void)state;
+    struct device device = good();
+
+    device.what |= FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_CLOCKED, 1u);
+    device.cycles = 5000;
+    device.back = 101;
+    assert_int_equal(open_line(&device), FERRY_OK);
+    line.run(line.context, 101); // Not at all forward is a device that is gone, by what run() says.
+    assert_string_equal(ferry_problem(), "");
+    line.run(line.context, 100);
+    assert_string_equal(ferry_problem(), "the device at here is gone: its clock goes back");
+    assert_int_equal(line.run(line.context, 100), 0);
+    end_line();
+}
+
 static void a_simulator_that_sends_and_never_says_that_it_ran_has_an_end(void **state)
 {
     (void)state;
@@ -409,6 +426,7 @@ int main(void)
                                        cmocka_unit_test(the_line_and_its_device_say_what_they_are),
                                        cmocka_unit_test(who_refuses_is_named_with_his_reason),
                                        cmocka_unit_test(a_simulator_is_told_how_far_to_run),
+                                       cmocka_unit_test(a_simulator_s_clock_goes_forward_alone),
                                        cmocka_unit_test(a_simulator_that_sends_and_never_says_that_it_ran_has_an_end),
                                        cmocka_unit_test(no_more_waits_than_a_bound),
                                        cmocka_unit_test(the_end_of_a_channel_is_told_by_what_ended_it)};
