@@ -87,9 +87,8 @@ static void take_message(struct framed *framed, const uint32_t *words, size_t co
     }
     memcpy(&message, words, sizeof(message));
     if (message.code == FERRY_TUNNEL_CODE_RAN || message.code == FERRY_TUNNEL_CODE_STOPPED) {
-        // Whoever waits for a time would wait for ever.
         if (message.value < framed->cycles) {
-            lose(framed, "its clock goes back");
+            lose(framed, "its clock goes back"); // Whoever waits for a time would wait for ever.
         }
         framed->cycles = message.value;
         framed->taken = message.number;
@@ -114,20 +113,16 @@ static void read_bytes(struct framed *framed)
     size_t count;
     const uint32_t *words;
     const ssize_t got = framed->channel.operations->read(framed->channel.context, bytes, sizeof(bytes));
-    if (got <= 0) {
-        if (got < 0) {
-            lose_channel(framed);
-        }
-        return;
+    if (got < 0) {
+        lose_channel(framed);
     }
-    ferry_frames_feed(&framed->frames, bytes, (size_t)got);
+    ferry_frames_feed(&framed->frames, bytes, got < 0 ? 0 : (size_t)got);
     while ((words = ferry_frames_receive(&framed->frames, &control, &count)) != NULL) {
         if (control) {
             take_message(framed, words, count);
-        } else if (ferry_packet_queue_words(&framed->in) > MOST_WORDS) {
-            lose(framed, "it sends more than a device can, and does not say that it has run");
-        } else if (!ferry_packet_queue_put(&framed->in, false, words, count)) {
-            lose(framed, "no memory for what it sends");
+        } else if (ferry_packet_queue_words(&framed->in) > MOST_WORDS ||
+                   !ferry_packet_queue_put(&framed->in, false, words, count)) {
+            lose(framed, "it sends more than there is room for");
         }
     }
 }
@@ -377,10 +372,8 @@ static int framed_inject(void *context, enum ferry_injection kind, uint32_t coun
 {
     const struct ferry_tunnel_message plant = {
         .code = FERRY_TUNNEL_CODE_PLANT, .number = count, .value = kind == FERRY_INJECT_LOCAL_WRITE_ERROR};
-    if (!((struct framed *)context)->clocked) {
-        return FERRY_ERROR_UNSUPPORTED; // Nobody is there who could.
-    }
-    if (kind != FERRY_INJECT_LOCAL_READ_ERROR && kind != FERRY_INJECT_LOCAL_WRITE_ERROR) {
+    if (!((struct framed *)context)->clocked || // Nobody is there who could.
+        (kind != FERRY_INJECT_LOCAL_READ_ERROR && kind != FERRY_INJECT_LOCAL_WRITE_ERROR)) {
         return FERRY_ERROR_UNSUPPORTED;
     }
     return put_message(context, &plant) ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;

@@ -154,8 +154,8 @@ int ferry_serial_open(const char *path, uint32_t baud, struct ferry_serial_setti
                           path, got, baud, path, got);
         return fail(fd, before);
     }
-    // A pseudo terminal keeps this for as long as its other end is there, though the host that asked is long gone: nobody
-    // but root could open it again. There the lock has to do.
+    // A pseudo terminal keeps this for as long as its other end is there, though the host that asked is long gone:
+    // nobody but root could open it again. There the lock has to do.
     if (!is_pseudo(fd) && ioctl(fd, TIOCEXCL) != 0) {
         ferry_problem_set("%s cannot be had alone: %s", path, strerror(errno));
         return fail(fd, before);

@@ -56,7 +56,8 @@ void says_what_it_is()
                       got == std::vector<uint8_t>({0}),
                   "configured before it is");
     bench.require(bench.request({0x00, 9, 1, 0, 0, 0, 0, 0}, got) == UsbResult::done, "no configuration");
-    bench.require(bench.request({0x00, 9, 2, 0, 0, 0, 0, 0}, got) == UsbResult::stall, "a configuration that it does not have");
+    bench.require(bench.request({0x00, 9, 2, 0, 0, 0, 0, 0}, got) == UsbResult::stall,
+                  "a configuration that it does not have");
     bench.require(bench.request({0x80, 8, 0, 0, 0, 0, 1, 0}, got) == UsbResult::done &&
                       got == std::vector<uint8_t>({1}),
                   "not configured behind it");
@@ -198,7 +199,8 @@ void require_answer(Bench &bench, const std::string &behind)
 {
     std::vector<uint8_t> got;
     const UsbResult result = bench.request({0x80, 6, 0, 1, 0, 0, 64, 0}, got);
-    bench.require(result == UsbResult::done && got.size() == 18 && got[1] == 1, "no device descriptor behind " + behind);
+    bench.require(result == UsbResult::done && got.size() == 18 && got[1] == 1,
+                  "no device descriptor behind " + behind);
     bench.require(bench.host.violation() == nullptr, "a rule of the bus is broken behind " + behind);
 }
 
@@ -206,10 +208,10 @@ void require_answer(Bench &bench, const std::string &behind)
 void a_request_that_is_given_up_is_over()
 {
     const std::pair<const char *, std::vector<uint8_t>> requests[] = {
-        {"GET_STATUS", {0x80, 0, 0, 0, 0, 0, 2, 0}},      {"CLEAR_FEATURE", {0x02, 1, 0, 0, 0x81, 0, 0, 0}},
-        {"SET_ADDRESS", {0x00, 5, 5, 0, 0, 0, 0, 0}},     {"GET_DESCRIPTOR", {0x80, 6, 0, 2, 0, 0, 255, 0}},
+        {"GET_STATUS", {0x80, 0, 0, 0, 0, 0, 2, 0}},        {"CLEAR_FEATURE", {0x02, 1, 0, 0, 0x81, 0, 0, 0}},
+        {"SET_ADDRESS", {0x00, 5, 5, 0, 0, 0, 0, 0}},       {"GET_DESCRIPTOR", {0x80, 6, 0, 2, 0, 0, 255, 0}},
         {"GET_CONFIGURATION", {0x80, 8, 0, 0, 0, 0, 1, 0}}, {"SET_CONFIGURATION", {0x00, 9, 1, 0, 0, 0, 0, 0}},
-        {"SET_DESCRIPTOR", {0x00, 7, 0, 1, 0, 0, 18, 0}}, {"nobody's", {0x40, 1, 0, 0, 0, 0, 0, 0}},
+        {"SET_DESCRIPTOR", {0x00, 7, 0, 1, 0, 0, 18, 0}},   {"nobody's", {0x40, 1, 0, 0, 0, 0, 0, 0}},
     };
     Bench bench(seed);
     bench.configure();
@@ -227,8 +229,8 @@ void a_request_that_is_given_up_is_over()
     carry(bench, 200);
 }
 
-/// Requests of a wrong shape are refused, or nothing comes of them; what is said to them is of the right kind, and the next one is
-/// answered.
+/// Requests of a wrong shape are refused, or nothing comes of them; what is said to them is of the right kind, and the
+/// next one is answered.
 void a_request_of_a_wrong_shape_harms_nobody()
 {
     Bench bench(seed);
@@ -238,7 +240,8 @@ void a_request_of_a_wrong_shape_harms_nobody()
             for (uint8_t length : {0, 1, 18}) {
                 if (request == 5 && type < 0x80 && length == 0)
                     continue; // It goes to another address.
-                const std::vector<uint8_t> setup = {type, request, 0, static_cast<uint8_t>(request == 6), 0, 0, length, 0};
+                const std::vector<uint8_t> setup = {type, request, 0,      static_cast<uint8_t>(request == 6),
+                                                    0,    0,       length, 0};
                 std::vector<uint8_t> data;
                 const bool asks = (type & 0x80) != 0, gets = request == 0 || request == 6 || request == 8;
                 const UsbResult result = bench.request(setup, data);

@@ -83,8 +83,10 @@ static void fake_free_device_list(libusb_device **list, int unref)
 
 static int fake_get_device_descriptor(libusb_device *device, struct libusb_device_descriptor *descriptor)
 {
-    *descriptor = (struct libusb_device_descriptor){
-        .idVendor = device->vendor, .idProduct = device->product, .iManufacturer = device->maker != NULL, .iSerialNumber = 3};
+    *descriptor = (struct libusb_device_descriptor){.idVendor = device->vendor,
+                                                    .idProduct = device->product,
+                                                    .iManufacturer = device->maker != NULL,
+                                                    .iSerialNumber = 3};
     return 0;
 }
 

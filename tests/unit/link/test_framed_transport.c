@@ -44,7 +44,7 @@ struct device {
     uint64_t cycles, back; // and by so many it goes back in each turn
     unsigned stops_in;
     uint64_t flood; // words of it
-    bool floods; // Once it is told to run on it sends packets, and never that it has run.
+    bool floods;    // Once it is told to run on it sends packets, and never that it has run.
     struct ferry_tunnel_message planted;
 };
 
@@ -410,8 +410,7 @@ static void a_simulator_that_sends_and_never_says_that_it_ran_has_an_end(void **
     device.floods = true;
     assert_int_equal(open_line(&device), FERRY_OK);
     line.run(line.context, 1);
-    assert_string_equal(ferry_problem(), "the device at here is gone: it sends more than a device can, and does not "
-                                         "say that it has run");
+    assert_string_equal(ferry_problem(), "the device at here is gone: it sends more than there is room for");
     // What came before stays.
     while (line.receive(line.context, &count) != NULL)
         words += count;
