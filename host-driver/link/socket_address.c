@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _DEFAULT_SOURCE // flock()
 #include "link/socket_address.h"
 
 #include <errno.h>
@@ -10,15 +11,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "link/problem.h"
 
-#define CONNECT_SECONDS 10 // For who listens to take one that comes, or for another machine to say anything.
+#define CONNECT_SECONDS 10  // For who listens to take one that comes, or for another machine to say anything.
+#define TURN_SLICES     300 // Of 10 ms each.
 
 const char *ferry_socket_path(const char *address)
 {
@@ -76,36 +80,70 @@ static bool unix_address(const char *path, struct sockaddr_un *to)
     return true;
 }
 
-static int unix_socket(const char *address, const char *path, bool listens)
+static int connect_at(const char *address, const struct sockaddr_un *to)
 {
-    const char *what = listens ? "listen on" : "connect to";
-    struct sockaddr_un to;
-    if (!unix_address(path, &to)) {
-        return fail(-1, what, address, "no path, or one too long for a socket");
-    }
+    const int fd = make(AF_UNIX);
+    const bool connected = fd >= 0 && connect(fd, (const struct sockaddr *)to, sizeof(*to)) == 0;
+    return connected ? fd : fail(fd, "connect to", address, fd < 0 ? strerror(errno) : why_not(errno));
+}
+
+static int listen_at(const char *address, const struct sockaddr_un *to)
+{
+    const char *what = "listen on";
     int fd = make(AF_UNIX);
     if (fd < 0) {
         return fail(fd, what, address, strerror(errno));
     }
-    const bool connected = connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0;
-    if (!listens) {
-        return connected ? fd : fail(fd, what, address, why_not(errno));
-    }
-    if (connected) {
+    if (connect(fd, (const struct sockaddr *)to, sizeof(*to)) == 0) {
         return fail(fd, what, address, "somebody listens there");
     }
     const bool refused = errno == ECONNREFUSED; // As by a file that is no socket.
     struct stat file;
-    if (stat(path, &file) == 0 && !S_ISSOCK(file.st_mode)) {
+    if (stat(to->sun_path, &file) == 0 && !S_ISSOCK(file.st_mode)) {
         return fail(fd, what, address, "it is there, and is no socket");
     }
     if (refused) {
-        unlink(path); // Whoever listened there is gone.
+        unlink(to->sun_path); // Whoever listened there is gone.
     }
     close(fd);
     fd = make(AF_UNIX);
-    if (fd < 0 || bind(fd, (const struct sockaddr *)&to, sizeof(to)) != 0 || listen(fd, 8) != 0) {
+    if (fd < 0 || bind(fd, (const struct sockaddr *)to, sizeof(*to)) != 0 || listen(fd, 8) != 0) {
         return fail(fd, what, address, strerror(errno));
+    }
+    return fd;
+}
+
+/// Whoever is to listen looks whether somebody does, takes away what one left who is gone, and only then is there: of
+/// two at once one would take the other's away. So they take turns in a folder, unless somebody keeps it for long. A
+/// descriptor to be closed, or -1.
+static int take_turn(const char *path)
+{
+    const struct timespec slice = {.tv_nsec = 10000000};
+    const char *slash = strrchr(path, '/');
+    char folder[sizeof(((struct sockaddr_un *)0)->sun_path)] = ".";
+    if (slash != NULL) {
+        snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path) + 1, path);
+    }
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int n = 0; n < TURN_SLICES && fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0; n++) {
+        nanosleep(&slice, NULL);
+    }
+    return fd;
+}
+
+static int unix_socket(const char *address, const char *path, bool listens)
+{
+    struct sockaddr_un to;
+    if (!unix_address(path, &to)) {
+        return fail(-1, listens ? "listen on" : "connect to", address, "no path, or one too long for a socket");
+    }
+    if (!listens) {
+        return connect_at(address, &to);
+    }
+    const int turn = take_turn(path);
+    const int fd = listen_at(address, &to);
+    if (turn >= 0) {
+        close(turn);
     }
     return fd;
 }

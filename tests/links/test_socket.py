@@ -3,9 +3,11 @@
 """ferry-sim at a socket, and the tool at the other end: who is served, who is refused and in which words, and what a death on
 either side leaves. Peers that misbehave are played with an implementation of the frames of its own (frames.py)."""
 import contextlib
+import fcntl
 import os
 import random
 import re
+import select
 import signal
 import socket
 import struct
@@ -175,6 +177,16 @@ def another_at_the_path(path):
         path.write_text("of somebody's\n", encoding="ascii")
         first.send_signal(signal.SIGTERM)
         check(first.wait(60) == 0 and path.is_file(), "and_a_file_that_stands_there")
+    # Of two that begin at once each would take what the other has just made for what one left who is gone.
+    path.unlink()
+    turn = os.open(path.parent, os.O_RDONLY)
+    fcntl.flock(turn, fcntl.LOCK_EX)
+    with subprocess.Popen([SIMULATOR, "--listen", f"unix:{path}"], stdout=subprocess.PIPE, text=True) as first:
+        early = select.select([first.stdout], [], [], 1.5)[0]
+        os.close(turn)
+        said = first.stdout.readline()
+        first.kill()
+    check(not early and said == f"listening on unix:{path}\n", "who_is_to_listen_takes_turns_in_a_folder", said)
 
 
 def hides(thread, *signals):
