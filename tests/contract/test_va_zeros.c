@@ -36,6 +36,29 @@ static void zeros_are_read_from_edge_to_edge_wherever_they_are(void **state)
     world_close(world);
 }
 
+// A job that comes behind the call that destroys what was mapped there finds zeros, though nothing names it and what
+// takes the entries away is held back.
+static void what_is_destroyed_has_left_zeros_for_the_next_job(void **state)
+{
+    (void)state;
+    struct world *world = begin_zeros(64, 40, 0);
+    uint64_t x = reserve_zeros(world, BASE + (UINT64_C(1) << 32), 64);
+    D3DKMT_HANDLE one = content(world, 16, 1);
+    map(world, one, x + PAGES(16), 16);
+    assert_int_equal(read_page(world, x + PAGES(20), one), world_word(1, PAGES(4) / 4));
+    world->knobs->delay = 1;
+    world->knobs->hold_paging = true;
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, one), FERRY_OK);
+    const D3DKMT_HANDLE names[2] = {result, result};
+    uint64_t fence = copy(world, world->context, names, at_result, x + PAGES(20), 64);
+    turns(world, 50);
+    assert_false(is_over(world, world->context, fence));
+    world->knobs->hold_paging = false;
+    assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fence), FERRY_OK);
+    assert_int_equal(word_of(world, result, 0), 0);
+    world_close(world);
+}
+
 // Mapped, out, in again, unmapped, destroyed: what is not there reads as zeros, and what is beside it all the time.
 static void what_is_not_mapped_or_not_there_reads_as_zeros(void **state)
 {
@@ -441,6 +464,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zeros_are_read_from_edge_to_edge_wherever_they_are),
         cmocka_unit_test(what_is_not_mapped_or_not_there_reads_as_zeros),
+        cmocka_unit_test(what_is_destroyed_has_left_zeros_for_the_next_job),
         cmocka_unit_test(what_is_copied_of_zeros_is_what_the_target_reserves),
         cmocka_unit_test(they_cost_the_tables_at_their_edges_and_give_them_back),
         cmocka_unit_test(two_in_one_table_end_one_after_the_other),

@@ -2,6 +2,7 @@
 #include "vidmm/api/allocations.h"
 
 #include "vidmm/api/call.h"
+#include "vidmm/memory/addresses.h"
 
 int ferry_vidmm_create_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle,
                                   const struct ferry_vidmm_allocation_options *options, D3DKMT_HANDLE *allocation,
@@ -68,6 +69,8 @@ static int wait_for_all(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
         result = ferry_vm_allocation_rests(manager, handle, false, &node, &number);
         if (result == FERRY_OK) {
             result = ferry_vm_reserve(sched, ferry_vm_allocation_free_most(hidden(manager, handle)));
+            if (result == FERRY_OK)
+                result = ferry_vm_virtual_take_away_room(&manager->memory, hidden(manager, handle));
             if (result == FERRY_OK || sched->done == sched->queued)
                 return result;
             number = sched->done + 1;

@@ -100,7 +100,10 @@ int ferry_vm_virtual_map_instance(struct ferry_vm_memory *memory, const struct f
 /// NO_HOST_MEMORY; all of it is as it was.
 int ferry_vm_virtual_unmap_within(struct ferry_vm_memory *memory, const struct ferry_vm_virtual *space, uint64_t first,
                                   uint64_t end, size_t more);
-/// All of its ranges; room for so many operations is reserved.
+/// All of its ranges; room for so many operations is reserved, and where it is mapped among zeros take_away_room() has
+/// been had: the program's jobs stand behind what leaves zeros there. That fails with NO_HOST_MEMORY only as long as
+/// others are to be waited for.
+int ferry_vm_virtual_take_away_room(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *instance);
 void ferry_vm_virtual_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
 size_t ferry_vm_virtual_take_away_most(const struct ferry_vm_allocation *instance);
 int ferry_vm_virtual_unmap_all(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);

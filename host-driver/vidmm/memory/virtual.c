@@ -269,8 +269,28 @@ size_t ferry_vm_virtual_take_away_most(const struct ferry_vm_allocation *instanc
     return all.most + at_most_all(all.tables_most, &ferry_vm_virtual_of(instance)->addresses);
 }
 
+// Whoever reserved zeros has taken room for one number, which is free again when nothing is queued.
+int ferry_vm_virtual_take_away_room(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *instance)
+{
+    struct ferry_vm_virtual *space = ferry_vm_virtual_of(instance);
+    return space && space->addresses.zeros ? ferry_vm_awaited_reserve(memory->sched, &space->zeros_shown, 1) : FERRY_OK;
+}
+
+static bool is_among_zeros(const struct ferry_vm_allocation *instance)
+{
+    for (const struct ferry_vm_range *range = instance->mappings; range; range = range->of_owner) {
+        const struct ferry_vm_address_space *space = &ferry_vm_virtual_of(instance)->addresses;
+        const struct ferry_vm_range *zeros = ferry_vm_address_zeros(space, range->first);
+        if (zeros && zeros->first < range->first + range->pages)
+            return true;
+    }
+    return false;
+}
+
 void ferry_vm_virtual_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
 {
+    bool leaves_zeros = is_among_zeros(instance);
+    uint64_t before = memory->sched->queued;
     // What waits with an update does not any more, now that nothing can fail.
     ferry_vm_leave_early(memory->sched, &instance->subject);
     while (instance->mappings) {
@@ -279,6 +299,9 @@ void ferry_vm_virtual_take_away(struct ferry_vm_memory *memory, struct ferry_vm_
         // What it was mapped into is as it was, and not in pieces for good.
         ferry_vm_address_join(&ferry_vm_virtual_of(instance)->addresses, first);
     }
+    // All of these keep their order, and nobody names them.
+    if (leaves_zeros && memory->sched->queued != before)
+        ferry_vm_awaited_add(&ferry_vm_virtual_of(instance)->zeros_shown, memory->sched->queued);
 }
 
 void ferry_vm_virtual_drop(struct ferry_vm_allocation *allocation)
