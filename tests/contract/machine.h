@@ -92,6 +92,8 @@ struct machine_knobs {
     NTSTATUS range_status;      // answer of each AcquireSwizzlingRange when not 0
     bool range_resized;         // which changes RangeSize
     NTSTATUS release_status;    // answer of each ReleaseSwizzlingRange when not 0
+    bool looks_up_at_once;      // a job has to find mapped what it reaches when it is submitted, however late it runs
+                                // (memcpy)
     bool busy_in_later_pass;    // the next pass of an operation that is not its first is answered ALLOCATION_BUSY, once
 };
 

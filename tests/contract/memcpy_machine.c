@@ -231,6 +231,8 @@ void mini_submit(struct machine *machine, struct mini_submission *work)
         if ((*link)->node == work->node && (*link)->not_before > earliest)
             earliest = (*link)->not_before;
     *link = work;
+    if (machine->knobs.looks_up_at_once && !work->paging)
+        mini_look_up(machine, work);
     work->not_before = earliest + (machine->knobs.delay ? mini_random(machine, machine->knobs.delay + 1) : 0);
     if (machine->knobs.delay == 0) {
         while (step(machine))

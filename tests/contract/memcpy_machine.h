@@ -199,5 +199,7 @@ void mini_submit(struct machine *machine, struct mini_submission *submission);
 /// At most so many packets, 0 = all of them. False when there are more: `start` of the work is behind what was carried
 /// out.
 bool mini_execute(struct machine *machine, struct mini_submission *submission, unsigned packets);
+/// Every page that a job reaches by address is looked up, and so remembered, before any of it is carried out.
+void mini_look_up(struct machine *machine, const struct mini_submission *submission);
 
 #endif

@@ -164,6 +164,31 @@ bool mini_execute(struct machine *machine, struct mini_submission *work, unsigne
     return true;
 }
 
+static void look_up(struct machine *machine, uint64_t address, uint64_t bytes)
+{
+    uint64_t end = address + bytes, run;
+    for (uint64_t at = address & ~(uint64_t)(PAGE_SIZE - 1); at < end && address >= VIRTUAL_BASE; at += PAGE_SIZE)
+        mini_gpu(machine, at, &run);
+}
+
+void mini_look_up(struct machine *machine, const struct mini_submission *work)
+{
+    struct packet packet;
+    machine->space = work->process;
+    for (uint64_t at = work->start; at + sizeof(packet) <= work->end; at += packet.bytes) {
+        const uint8_t *bytes = mini_bus(machine, work->address + at);
+        if (!bytes)
+            return;
+        memcpy(&packet, bytes, sizeof(packet));
+        if (packet.bytes < sizeof(packet))
+            return;
+        if (packet.kind == PACKET_JOB_COPY)
+            look_up(machine, packet.from, packet.size);
+        if (packet.kind == PACKET_JOB_COPY || packet.kind == PACKET_JOB_FILL)
+            look_up(machine, packet.to, packet.size);
+    }
+}
+
 // ---- User jobs ----
 
 static void job_packet(struct machine_job *job, struct packet packet, const unsigned *allocations,

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads of which one at a time goes on: between calls, and in each turn of waiting inside one, a seed says whose turn
+// it is. So what one of them does in the midst of another one's call is the same in each run of a seed. Programs that
+// include this are linked with --wrap=ferry_vm_block (rules.mk).
+#ifndef FERRY_TESTS_BATON_H
+#define FERRY_TESTS_BATON_H
+
+#include "world.h"
+
+#include <pthread.h>
+
+#include "vidmm/api/call.h"
+
+#define BATON_MOST 4u
+
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    unsigned threads, next;
+    uint64_t random;
+    unsigned waited; // turns of waiting in which somebody else was asked
+    bool over[BATON_MOST];
+    const char *wrong; // what was, first
+    long long that;
+} baton = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+static _Thread_local int self = -1; // this thread's number; -1: it is none of them
+
+static inline uint32_t draw(uint32_t below)
+{
+    return world_draw(&baton.random, below);
+}
+
+// A thread may not leave by cmocka's assertions. False: nobody goes on.
+static inline bool well(bool is_so, const char *what, long long that)
+{
+    if (!is_so && !baton.wrong) {
+        baton.wrong = what;
+        baton.that = that;
+    }
+    return is_so && !baton.wrong;
+}
+
+// Somebody who is not over goes on, perhaps the caller.
+static inline void baton_give(void)
+{
+    unsigned next = draw(baton.threads);
+    for (unsigned i = 0; i < baton.threads && baton.over[next]; i++)
+        next = (next + 1) % baton.threads;
+    baton.next = next;
+    pthread_cond_broadcast(&baton.changed);
+}
+
+static inline void baton_wait(void)
+{
+    while (baton.next != (unsigned)self)
+        pthread_cond_wait(&baton.changed, &baton.mutex);
+}
+
+static inline void baton_turn(void)
+{
+    pthread_mutex_lock(&baton.mutex);
+    baton_give();
+    baton_wait();
+    pthread_mutex_unlock(&baton.mutex);
+}
+
+// Whoever waits lets others in.
+int __real_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number,
+                          struct ferry_vm_patience *patience);
+int __wrap_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number,
+                          struct ferry_vm_patience *patience);
+
+int __wrap_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number,
+                          struct ferry_vm_patience *patience)
+{
+    int result = __real_ferry_vm_block(manager, node, number, patience);
+    if (self < 0 || result != FERRY_PENDING)
+        return result;
+    baton.waited++;
+    ferry_vm_give_lock(manager);
+    baton_turn();
+    ferry_vm_take_lock(manager);
+    return result;
+}
+
+struct baton_thread {
+    pthread_t thread;
+    int number;
+    unsigned steps;
+    bool (*step)(unsigned number); // false: it does not go on
+};
+
+static inline void *baton_go(void *context)
+{
+    const struct baton_thread *thread = context;
+    self = thread->number;
+    pthread_mutex_lock(&baton.mutex);
+    baton_wait();
+    pthread_mutex_unlock(&baton.mutex);
+    for (unsigned step = 0; step < thread->steps && !baton.wrong && thread->step((unsigned)self); step++)
+        baton_turn();
+    pthread_mutex_lock(&baton.mutex);
+    baton.over[self] = true;
+    baton_give();
+    pthread_mutex_unlock(&baton.mutex);
+    return NULL;
+}
+
+// So many threads with so many steps each, until all are over. The random stream goes on where it is.
+static inline void baton_run(bool (*step)(unsigned number), unsigned threads, unsigned steps)
+{
+    struct baton_thread all[BATON_MOST];
+    baton.threads = threads;
+    baton.next = baton.waited = 0;
+    baton.wrong = NULL;
+    memset(baton.over, 0, sizeof(baton.over));
+    for (unsigned i = 0; i < threads; i++) {
+        all[i] = (struct baton_thread){.number = (int)i, .steps = steps, .step = step};
+        assert_int_equal(pthread_create(&all[i].thread, NULL, baton_go, &all[i]), 0);
+    }
+    for (unsigned i = 0; i < threads; i++)
+        pthread_join(all[i].thread, NULL);
+}
+
+#endif

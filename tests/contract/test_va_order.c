@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which order what threads map, change, free and destroy reaches the device among the jobs that others submit. Three
+// threads, of which one at a time goes on: between calls, and in each turn of waiting inside one, a seed says whose
+// turn it is. One changes addresses and moves what they lead to; the two others have a queue each and copy from
+// addresses. Paging is held back now and then, and the machine looks up what a job reaches when it is submitted
+// (looks_up_at_once): so a job that goes out before what shows it an address is over is told, however soon that comes
+// afterwards. What a job has to find is what is mapped when it comes into its node's line.
+#include "baton.h"
+#include "updates.h"
+
+#include <stdio.h>
+
+#define QUEUES      2u // a thread each, and one more that changes addresses
+#define ALLOCATIONS 8u
+#define RANGES      6u // mapped and freed as a whole
+#define RANGE       8u // pages
+#define WINDOW      32u
+#define PAGES_MOST  48u // of an area
+#define SLOTS       120u
+#define STEPS       160u
+
+enum area { RANGES_AREA, AT_ONCE, OF_QUEUE, AREAS = OF_QUEUE + QUEUES };
+#define NOTHING 0u
+#define ZERO    (ALLOCATIONS + 1)
+#define GOING   (ALLOCATIONS + 2)
+
+struct page {
+    uint8_t allocation; // from 1 on, or NOTHING, ZERO, GOING: it is being destroyed
+    uint8_t page;
+};
+
+struct queue {
+    D3DKMT_HANDLE context, result;
+    uint64_t at_result;
+    uint32_t expected[SLOTS];
+    uint64_t fences[SLOTS];
+    unsigned jobs;
+    // The page that a submission under way reaches; NULL: there is none.
+    const struct page *wants;
+};
+
+static struct {
+    struct world *world;
+    struct queue queues[QUEUES];
+    D3DKMT_HANDLE allocations[ALLOCATIONS];
+    uint64_t pages[ALLOCATIONS];
+    uint32_t content[ALLOCATIONS];
+    bool required[ALLOCATIONS];
+    D3DKMT_HANDLE neighbour, his_queue, his; // another program's device and allocation
+    struct page now[AREAS][PAGES_MOST];
+    bool zero[AREAS][PAGES_MOST]; // where nothing is mapped
+    bool hangs;
+    unsigned made, read, changed, meanwhile, cut, hung;
+} run;
+
+// ---- Who submits --------------------------------------------------------------------------------------------------
+
+void __real_ferry_vm_job_queue(struct ferry_vm_sched *sched, struct ferry_vm_job *job, uint32_t behind);
+void __wrap_ferry_vm_job_queue(struct ferry_vm_sched *sched, struct ferry_vm_job *job, uint32_t behind);
+
+static uint32_t word_at(struct page page)
+{
+    return page.allocation == ZERO ? 0 : world_word(run.content[page.allocation - 1], PAGES(page.page) / 4);
+}
+
+void __wrap_ferry_vm_job_queue(struct ferry_vm_sched *sched, struct ferry_vm_job *job, uint32_t behind)
+{
+    if (self >= 0 && self < (int)QUEUES) {
+        struct queue *q = &run.queues[self];
+        q->expected[q->jobs] = word_at(*q->wants);
+    }
+    __real_ferry_vm_job_queue(sched, job, behind);
+}
+
+// The ranges have a page table each, which comes and goes with them.
+static uint64_t address_of(enum area area, unsigned page)
+{
+    uint64_t at = area == RANGES_AREA ? page / RANGE * UINT64_C(0x200000) + PAGES(page % RANGE) : PAGES(page);
+    return BASE + ((uint64_t)area + 1) * 0x40000000 + at;
+}
+
+static bool look(struct queue *q)
+{
+    struct ferry_vidmm *manager = run.world->manager;
+    void *address;
+    if (q->jobs == 0)
+        return true;
+    // Of what hung nothing is known.
+    bool cut[SLOTS];
+    for (unsigned i = 0; i < q->jobs; i++) {
+        int result = FERRY_ERROR_TIMEOUT;
+        // It may hang again before anything has moved for who waits.
+        for (unsigned tries = 0; tries < (run.hangs ? 8 : 1) && result == FERRY_ERROR_TIMEOUT; tries++)
+            result = ferry_vidmm_wait(manager, q->context, q->fences[i]);
+        cut[i] = run.hangs && result == FERRY_ERROR_FAULT;
+        run.cut += cut[i];
+        if (!well(result == FERRY_OK || cut[i], "wait", result))
+            return false;
+    }
+    if (!well(ferry_vidmm_lock(manager, q->result, D3DDDI_LOCK_READ_ONLY, &address) == FERRY_OK, "lock", 0))
+        return false;
+    const uint32_t *words = address;
+    for (unsigned i = 0; i < q->jobs; i++)
+        well(cut[i] || words[16 * i] == q->expected[i], "what a job found", words[16 * i]);
+    run.read += q->jobs;
+    q->jobs = 0;
+    return well(ferry_vidmm_unlock(manager, q->result) == FERRY_OK, "unlock", 0);
+}
+
+static bool is_there(struct page page)
+{
+    return page.allocation == ZERO ||
+           (page.allocation != NOTHING && page.allocation != GOING && run.required[page.allocation - 1]);
+}
+
+static bool submit(struct queue *q)
+{
+    unsigned own = OF_QUEUE + (unsigned)(q - run.queues), which = draw(OF_QUEUE + 1);
+    enum area area = which == OF_QUEUE ? own : (enum area)which;
+    unsigned page = draw(area == RANGES_AREA ? RANGES * RANGE : WINDOW);
+    if (!is_there(run.now[area][page]))
+        return true;
+    if (q->jobs == SLOTS && !look(q))
+        return false;
+    if (!is_there(run.now[area][page]))
+        return true;
+    q->wants = &run.now[area][page];
+    struct ferry_vidmm_reach reach = {.address = address_of(area, page), .bytes = 64, .rows = 1};
+    struct machine_job job = {.bytes = 0};
+    struct ferry_vidmm_reference reference = {q->result, true};
+    machine_job_copy(&job, 0, 0, 1, 0, 64);
+    for (uint32_t i = 0; i < 2; i++)
+        machine_job_by_address(job.commands, &job.patches[i],
+                               job.patches[i].AllocationIndex == 0 ? q->at_result + 64 * q->jobs : reach.address);
+    struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                .bytes = job.bytes,
+                                                .references = &reference,
+                                                .reference_count = 1,
+                                                .reaches = &reach,
+                                                .reach_count = 1};
+    unsigned changed = run.changed;
+    int result = ferry_vidmm_submit(run.world->manager, q->context, &submission, 1, &q->fences[q->jobs]);
+    run.meanwhile += changed != run.changed;
+    q->wants = NULL;
+    q->jobs += result == FERRY_OK;
+    return well(result == FERRY_OK, "submit", result);
+}
+
+static bool step_of_queue(unsigned number)
+{
+    struct queue *q = &run.queues[number];
+    // More at once than a line takes, now and then: then the call waits.
+    unsigned count = draw(8) == 0 ? 80 : 1;
+    bool goes_on = draw(64) != 0 || look(q);
+    while (goes_on && count-- > 0)
+        goes_on = submit(q);
+    return goes_on;
+}
+
+// ---- Who changes --------------------------------------------------------------------------------------------------
+
+static bool is_wanted(const struct page *first, unsigned count)
+{
+    for (unsigned i = 0; i < QUEUES; i++)
+        if (run.queues[i].wants >= first && run.queues[i].wants < first + count)
+            return true;
+    return false;
+}
+
+static bool is_reached(unsigned allocation)
+{
+    for (unsigned i = 0; i < QUEUES; i++)
+        if (run.queues[i].wants && run.queues[i].wants->allocation == allocation + 1)
+            return true;
+    return false;
+}
+
+static void set(struct page *pages, unsigned count, unsigned allocation, unsigned offset)
+{
+    for (unsigned i = 0; i < count; i++)
+        pages[i] = (struct page){(uint8_t)allocation, (uint8_t)(offset + i)};
+    run.changed++;
+}
+
+// What is to be reached there is, and may be what a submission under way finds then.
+static unsigned some_allocation(bool wanted)
+{
+    unsigned allocation = draw(ALLOCATIONS);
+    for (unsigned i = 0; wanted && i < ALLOCATIONS && !run.required[allocation]; i++)
+        allocation = (allocation + 1) % ALLOCATIONS;
+    return allocation;
+}
+
+static bool map_range(void)
+{
+    unsigned range = draw(RANGES), allocation = draw(ALLOCATIONS);
+    struct page *pages = &run.now[RANGES_AREA][range * RANGE];
+    uint64_t address = address_of(RANGES_AREA, range * RANGE);
+    bool wanted = is_wanted(pages, RANGE), mapped = false;
+    for (unsigned i = 0; i < RANGE; i++)
+        mapped |= pages[i].allocation != NOTHING;
+    if (mapped) {
+        int result = ferry_vidmm_free_virtual(run.world->manager, run.world->device, address, PAGES(RANGE));
+        if (!well(result == FERRY_OK, "free", result))
+            return false;
+        set(pages, RANGE, NOTHING, 0);
+        if (!wanted && draw(2))
+            return true;
+    }
+    allocation = some_allocation(wanted);
+    struct ferry_vidmm_virtual wish = {.size = sizeof(wish), .address = address, .bytes = PAGES(RANGE)};
+    int result =
+        ferry_vidmm_map_virtual(run.world->manager, run.world->device, run.allocations[allocation], 0, false, &wish);
+    set(pages, RANGE, result == FERRY_OK ? allocation + 1 : NOTHING, 0);
+    return well(result == FERRY_OK, "map", result);
+}
+
+// In the place of some of a range.
+static bool map_over(void)
+{
+    unsigned range = draw(RANGES), first = draw(RANGE), count = 1 + draw(RANGE - first);
+    struct page *pages = &run.now[RANGES_AREA][range * RANGE + first];
+    unsigned allocation = some_allocation(is_wanted(pages, count));
+    struct ferry_vidmm_virtual wish = {.size = sizeof(wish),
+                                       .address = address_of(RANGES_AREA, range * RANGE + first),
+                                       .bytes = PAGES(count),
+                                       .replace = true};
+    if (pages[0].allocation == NOTHING)
+        return true;
+    int result = ferry_vidmm_map_virtual(run.world->manager, run.world->device, run.allocations[allocation],
+                                         PAGES(first), false, &wish);
+    if (result == FERRY_OK)
+        set(pages, count, allocation + 1, first);
+    // Of several mappings.
+    return well(result == FERRY_OK || result == FERRY_ERROR_BUSY, "map over", result);
+}
+
+// What is zeros is so where nothing is mapped, and behind what unmaps something there.
+static void clear(enum area area, unsigned first, unsigned count)
+{
+    for (unsigned i = first; i < first + count; i++)
+        run.now[area][i] = (struct page){run.zero[area][i] ? ZERO : NOTHING, 0};
+    run.changed++;
+}
+
+static bool update_window(enum area area)
+{
+    struct page *now = run.now[area];
+    unsigned first = draw(WINDOW), count = 1 + draw(8 < WINDOW - first ? 8 : WINDOW - first);
+    bool wanted = is_wanted(&now[first], count), unmaps = !wanted && draw(4) == 0;
+    unsigned allocation = some_allocation(wanted), queue = area == AT_ONCE ? draw(QUEUES) : area - OF_QUEUE;
+    struct ferry_vidmm_update change =
+        mapping(address_of(area, first), count, unmaps ? 0 : run.allocations[allocation], 0);
+    struct ferry_vidmm_updated updated;
+    change.kind = unmaps ? FERRY_VIDMM_UNMAP : FERRY_VIDMM_MAP;
+    int result = (area == AT_ONCE ? ferry_vidmm_update_virtual_at_once : ferry_vidmm_update_virtual)(
+        run.world->manager, run.queues[queue].context, &change, 1, &updated);
+    if (result == FERRY_OK && unmaps)
+        clear(area, first, count);
+    else if (result == FERRY_OK)
+        set(&now[first], count, allocation + 1, 0);
+    return well(result == FERRY_OK || (area == AT_ONCE && result == FERRY_ERROR_BUSY), "update", result);
+}
+
+static bool protect(enum area area)
+{
+    unsigned first = draw(WINDOW), count = 1 + draw(WINDOW - first);
+    bool zero = run.zero[area][first];
+    for (unsigned i = first; i < first + count; i++)
+        if (run.zero[area][i] != zero ||
+            (run.now[area][i].allocation != NOTHING && run.now[area][i].allocation != ZERO))
+            count = i - first;
+    if (count == 0 || is_wanted(&run.now[area][first], count))
+        return true;
+    struct ferry_vidmm_virtual wish = {.size = sizeof(wish),
+                                       .address = address_of(area, first),
+                                       .bytes = PAGES(count),
+                                       .reservation = zero ? FERRY_VIDMM_NO_ACCESS : FERRY_VIDMM_ZERO};
+    int result = ferry_vidmm_protect_virtual(run.world->manager, run.world->device, &wish);
+    for (unsigned i = first; i < first + count; i++)
+        run.zero[area][i] = !zero;
+    clear(area, first, count);
+    return well(result == FERRY_OK, "protect", result);
+}
+
+static bool make(unsigned i)
+{
+    struct ferry_allocation_private wanted = world_private(PAGES(run.pages[i]), CPU);
+    struct ferry_vidmm_allocation_options options = {.fill_pattern = 0};
+    void *address;
+    if (!well(world_try_create(run.world, &wanted, &options, &run.allocations[i], NULL) == FERRY_OK, "create", 0) ||
+        !well(ferry_vidmm_lock(run.world->manager, run.allocations[i], D3DDDI_LOCK_WRITE_ONLY, &address) == FERRY_OK,
+              "lock", 0))
+        return false;
+    run.content[i] = ++run.made;
+    for (uint64_t word = 0; word < PAGES(run.pages[i]) / 4; word++)
+        ((uint32_t *)address)[word] = world_word(run.content[i], word);
+    return well(ferry_vidmm_unlock(run.world->manager, run.allocations[i]) == FERRY_OK, "unlock", 0);
+}
+
+// Wherever it is mapped nothing is then; in the ranges those addresses are free.
+static void unmap_everywhere(unsigned allocation, bool over)
+{
+    for (unsigned area = 0; area < AREAS; area++)
+        for (unsigned page = 0; page < PAGES_MOST; page++) {
+            if (run.now[area][page].allocation != allocation)
+                continue;
+            run.now[area][page].allocation = GOING;
+            if (over)
+                clear((enum area)area, page, 1);
+        }
+}
+
+static bool destroy(unsigned i)
+{
+    if (is_reached(i))
+        return true;
+    run.required[i] = false;
+    unmap_everywhere(i + 1, false);
+    int result = ferry_vidmm_destroy_allocation(run.world->manager, run.allocations[i]);
+    unmap_everywhere(GOING, true);
+    return well(result == FERRY_OK, "destroy", result) && make(i);
+}
+
+static bool come_and_go(unsigned i)
+{
+    if (run.required[i] && is_reached(i))
+        return true;
+    int result = run.required[i] ? world_evict(run.world, run.allocations[i])
+                                 : world_resident(run.world, &run.allocations[i], 1);
+    if (result >= 0)
+        run.required[i] = !run.required[i];
+    return well(result >= 0 || result == FERRY_ERROR_NO_VIDEO_MEMORY, "list", result);
+}
+
+// Another program takes the places of what has left.
+static bool press(void)
+{
+    struct ferry_vidmm *manager = run.world->manager;
+    struct ferry_allocation_private wanted = world_private(PAGES(20 + draw(60)), CPU);
+    struct ferry_vidmm_allocation_options options = {.size = sizeof(options),
+                                                     .private_data = &wanted,
+                                                     .private_data_bytes = sizeof(wanted),
+                                                     .fill_pattern = 0x53455254};
+    D3DDDI_MAKERESIDENT list = {.hPagingQueue = run.his_queue, .NumAllocations = 1, .AllocationList = &run.his};
+    if (run.his && !well(ferry_vidmm_destroy_allocation(manager, run.his) == FERRY_OK, "his", 0))
+        return false;
+    run.his = 0;
+    int result = ferry_vidmm_create_allocation(manager, run.neighbour, &options, &run.his, NULL);
+    if (result == FERRY_OK)
+        result = ferry_vidmm_make_resident(manager, &list);
+    return well(result >= 0 || result == FERRY_ERROR_NO_VIDEO_MEMORY, "his", result);
+}
+
+static void hold_back(void)
+{
+    struct machine_knobs *knobs = run.world->knobs;
+    knobs->hold_node = draw(3);
+    knobs->hold_paging = draw(2) == 0;
+    knobs->hold_turns = 1 + draw(80);
+    knobs->delay = 1 + draw(3);
+}
+
+// Only a reset helps, after which what was with the device goes there again; or what changes tables does.
+static bool hang(void)
+{
+    struct machine_knobs *knobs = run.world->knobs;
+    if (!run.hangs || run.changed < run.hung + 10)
+        return true;
+    run.hung = run.changed;
+    knobs->hang = draw(2);
+    knobs->late_abort = draw(2);
+    knobs->fault_addresses = draw(2);
+    return true;
+}
+
+static bool step_of_changes(void)
+{
+    switch (draw(12)) {
+    case 0:
+    case 1: return map_range();
+    case 2: return map_over();
+    case 3:
+    case 4: return update_window(AT_ONCE);
+    case 5:
+    case 6: return update_window((enum area)(OF_QUEUE + draw(QUEUES)));
+    case 7: return protect((enum area)(OF_QUEUE + draw(QUEUES)));
+    case 8: return draw(3) == 0 ? destroy(draw(ALLOCATIONS)) : true;
+    case 9: return draw(3) == 0 ? press() : hang();
+    case 10: hold_back(); return true;
+    default: return come_and_go(draw(ALLOCATIONS));
+    }
+}
+
+// ---- All of them --------------------------------------------------------------------------------------------------
+
+static bool step(unsigned number)
+{
+    return number < QUEUES ? step_of_queue(number) : step_of_changes();
+}
+
+static void begin_run(uint64_t seed, bool host_tables, bool hangs)
+{
+    struct world_options options = updates_options(144, 0);
+    options.machine.seed = seed + 1;
+    options.machine.host_tables = host_tables;
+    options.manager.table_bytes = PAGES(32);
+    memset(&run, 0, sizeof(run));
+    run.hangs = hangs;
+    baton.random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    run.world = world_open(&options);
+    spy.keep = false;
+    struct ferry_vidmm *manager = run.world->manager;
+    struct ferry_vidmm_process_options program = {.size = sizeof(program)};
+    D3DKMT_HANDLE process;
+    assert_int_equal(ferry_vidmm_create_process(manager, &program, &process), FERRY_OK);
+    assert_int_equal(ferry_vidmm_create_device_of(manager, process, &run.neighbour), FERRY_OK);
+    assert_int_equal(ferry_vidmm_create_paging_queue(manager, run.neighbour, 0, &run.his_queue), FERRY_OK);
+    for (unsigned i = 0; i < QUEUES; i++) {
+        run.queues[i].context = context_on(run.world, i + 1);
+        run.queues[i].result = content(run.world, 2, 99);
+        run.queues[i].at_result = map(run.world, run.queues[i].result, BASE + PAGES(16 * i), 2);
+    }
+    for (unsigned i = 0; i < ALLOCATIONS; i++) {
+        run.pages[i] = RANGE + draw(5);
+        assert_true(make(i));
+        run.required[i] = world_resident(run.world, &run.allocations[i], 1) >= 0;
+    }
+    for (unsigned area = AT_ONCE; area < AREAS; area++)
+        reserve(run.world, address_of((enum area)area, 0), WINDOW);
+    run.world->knobs->looks_up_at_once = true;
+    run.world->knobs->delay = 2;
+}
+
+static struct {
+    unsigned read, changed, waited, meanwhile, cut, lost;
+} all;
+
+static void one_run(uint64_t seed, bool host_tables, bool hangs)
+{
+    begin_run(seed, host_tables, hangs);
+    baton_run(step, QUEUES + 1, STEPS);
+    for (unsigned i = 0; i < QUEUES && !baton.wrong; i++)
+        look(&run.queues[i]);
+    const char *text = "";
+    unsigned errors = machine_errors(run.world->machine, &text);
+    // What hangs or faults may cost the device what it has, and the run is over then.
+    bool lost = hangs && baton.wrong && baton.that == FERRY_ERROR_DEVICE_LOST;
+    if ((baton.wrong && !lost) || errors != 0)
+        fail_msg("FERRY_SEED=%llu: %s, %llx; the machine saw %u: %s", (unsigned long long)seed,
+                 baton.wrong ? baton.wrong : "", (unsigned long long)baton.that, errors, text);
+    all.read += run.read;
+    all.changed += run.changed;
+    all.waited += baton.waited;
+    all.meanwhile += run.meanwhile;
+    all.cut += run.cut;
+    all.lost += baton.wrong != NULL;
+    world_close(run.world);
+}
+
+static void runs(bool hangs)
+{
+    uint64_t seed = world_seed(1);
+    unsigned count = machine_rounds(30, 10);
+    memset(&all, 0, sizeof(all));
+    for (unsigned i = 0; i < count; i++)
+        one_run(seed + i, i % 3 == 2, hangs);
+    printf("%u read, %u changes, %u turns of waiting, %u submissions with changes meanwhile, %u cut, %u lost\n",
+           all.read, all.changed, all.waited, all.meanwhile, all.cut, all.lost);
+    assert_true(all.read > 20 * count && all.changed > 20 * count && all.waited > count && all.meanwhile > 0);
+}
+
+static void jobs_go_out_behind_what_is_mapped_for_them(void **state)
+{
+    (void)state;
+    runs(false);
+}
+
+static void jobs_go_out_behind_it_again_after_resets_and_faults(void **state)
+{
+    (void)state;
+    runs(true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(jobs_go_out_behind_what_is_mapped_for_them),
+        cmocka_unit_test(jobs_go_out_behind_it_again_after_resets_and_faults),
+    };
+    return WORLD_RUN(tests);
+}
