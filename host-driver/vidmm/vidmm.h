@@ -282,8 +282,9 @@ int ferry_vidmm_update_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE contex
                                const struct ferry_vidmm_update *operations, uint32_t count,
                                struct ferry_vidmm_updated *result);
 /// The same, behind no job: what it maps is so for jobs of every context that are queued later and name it, what it
-/// takes away goes when the jobs that name that are over. Waits for nothing: BUSY where the other one would, and where
-/// the same is mapped behind a job of the context that is not over.
+/// takes away goes when the jobs that name that are over, and what comes in its place, or where another update has yet
+/// to take something away, comes behind that. Waits for nothing: BUSY where the other one would, and where the same is
+/// mapped behind a job of the context that is not over.
 int ferry_vidmm_update_virtual_at_once(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
                                        const struct ferry_vidmm_update *operations, uint32_t count,
                                        struct ferry_vidmm_updated *result);

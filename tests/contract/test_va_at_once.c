@@ -103,6 +103,37 @@ static void what_stands_behind_a_job_alike_is_not_there_at_once(void **state)
     world_close(world);
 }
 
+// Where something that an update has unmapped is there yet, for a job that is held back, what is mapped at once comes
+// behind that: who names it waits, and finds it.
+static void what_has_yet_to_go_goes_first(void **state)
+{
+    (void)state;
+    struct world *world = begin(64, 0);
+    D3DKMT_HANDLE slow = context_on(world, 1), quick = context_on(world, 2), old = content(world, 4, 1),
+                  new = content(world, 4, 2), result = content(world, 4, 3), other = content(world, 4, 4);
+    uint64_t x = reserve(world, BASE + 0x400000, 16), at_result = map(world, result, BASE + 0x100000, 4),
+             at_other = map(world, other, BASE + 0x200000, 4);
+    struct ferry_vidmm_update change = mapping(x, 4, old, 0);
+    update(world, slow, &change, 1);
+    turns(world, 20);
+    world->knobs->delay = 1;
+    world->knobs->hold_node = 1;
+    uint64_t held = copy(world, slow, (const D3DKMT_HANDLE[2]){result, result}, at_result, x + PAGES(1), 64);
+    change.kind = FERRY_VIDMM_UNMAP;
+    update(world, slow, &change, 1);
+    change = mapping(x, 4, new, 0);
+    assert_int_equal(at_once(world, slow, &change, 1), FERRY_OK);
+    uint64_t fence = copy(world, quick, (const D3DKMT_HANDLE[2]){other, new}, at_other, x + PAGES(1), 64);
+    turns(world, 60);
+    assert_false(is_over(world, quick, fence));
+    world->knobs->hold_node = 0;
+    assert_int_equal(ferry_vidmm_wait(world->manager, slow, held), FERRY_OK);
+    assert_int_equal(ferry_vidmm_wait(world->manager, quick, fence), FERRY_OK);
+    assert_int_equal(word_of(world, result, 0), world_word(1, PAGES(1) / 4));
+    assert_int_equal(word_of(world, other, 0), world_word(2, PAGES(1) / 4));
+    world_close(world);
+}
+
 static int behind(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDLE other, uint64_t job,
                   const struct ferry_vidmm_update *operations, uint32_t count)
 {
@@ -211,6 +242,7 @@ int main(void)
         cmocka_unit_test(it_does_not_wait_for_the_jobs_before_it),
         cmocka_unit_test(where_it_would_wait_it_is_busy),
         cmocka_unit_test(what_stands_behind_a_job_alike_is_not_there_at_once),
+        cmocka_unit_test(what_has_yet_to_go_goes_first),
         cmocka_unit_test(it_waits_for_the_job_that_it_is_to),
         cmocka_unit_test(it_does_not_wait_for_its_own_jobs_behind_another),
         cmocka_unit_test(what_is_no_job_of_that_context_is_not_waited_for),

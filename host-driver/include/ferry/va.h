@@ -114,15 +114,16 @@ struct ferry_va_batch {
 /// For tiles of a large image (docs/manual/page-tables.md). Waits only when 128 updates of the queue are not over, and,
 /// where an update of another queue maps something alike, until that one is. With `do_not_wait` it stands behind no
 /// job: what it maps is there for jobs of every queue that are submitted later and name it, also while jobs before it
-/// run; what it takes away goes as soon as the jobs that name that are over. And where it would wait it is BUSY, also
-/// where an update of its own queue maps something alike behind a job that is not over, or it unmaps what is not mapped
-/// while something that an update has unmapped has yet to go. With `behind_queue` it stands behind that job, and not
-/// behind its own queue's before it: job numbers are the fence of an update (FenceValue), and an empty job behind it
-/// has the next one (FenceValue + 1). On an error nothing has changed. Errors: ARGUMENT (no such kind; not whole pages
-/// or none; beyond 48 bits; not all in one reservation; repeat_bytes does not divide bytes; not the number of a job of
-/// that queue; with do_not_wait besides), HANDLE, FOREIGN, RANGE (not all in the allocation), BUSY (an allocation of
-/// several instances), NO_VIDEO_MEMORY (of page tables; what the batch unmaps gives none back yet), NO_HOST_MEMORY,
-/// DEVICE_LOST, TIMEOUT, UNSUPPORTED.
+/// run; what it takes away goes as soon as the jobs that name that are over. Where something leads elsewhere yet, for
+/// jobs that name it or before an update that unmaps it, what it maps comes behind that, and so do the jobs that name
+/// it. And where it would wait it is BUSY, also where an update of its own queue maps something alike behind a job that
+/// is not over, or it unmaps what is not mapped while something that an update has unmapped has yet to go. With
+/// `behind_queue` it stands behind that job, and not behind its own queue's before it: job numbers are the fence of an
+/// update (FenceValue), and an empty job behind it has the next one (FenceValue + 1). On an error nothing has changed.
+/// Errors: ARGUMENT (no such kind; not whole pages or none; beyond 48 bits; not all in one reservation; repeat_bytes
+/// does not divide bytes; not the number of a job of that queue; with do_not_wait besides), HANDLE, FOREIGN, RANGE (not
+/// all in the allocation), BUSY (an allocation of several instances), NO_VIDEO_MEMORY (of page tables; what the batch
+/// unmaps gives none back yet), NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT, UNSUPPORTED.
 int ferry_va_update(struct ferry_queue *queue, struct ferry_va_batch *batch);
 
 struct ferry_va_mapping {
