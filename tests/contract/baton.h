@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads of which one at a time goes on: between calls, and in each turn of waiting inside one, a seed says whose turn
 // it is. So what one of them does in the midst of another one's call is the same in each run of a seed. Programs that
-// include this are linked with --wrap=ferry_vm_block (rules.mk).
+// include this are linked with --wrap=ferry_vm_block and ferry_vm_yield (rules.mk).
 #ifndef FERRY_TESTS_BATON_H
 #define FERRY_TESTS_BATON_H
 
@@ -64,7 +64,19 @@ static inline void baton_turn(void)
     pthread_mutex_unlock(&baton.mutex);
 }
 
-// Whoever waits lets others in.
+static inline void baton_let_in(struct ferry_vidmm *manager)
+{
+    if (self < 0)
+        return;
+    baton.waited++;
+    ferry_vm_give_lock(manager);
+    baton_turn();
+    ferry_vm_take_lock(manager);
+}
+
+// Whoever waits lets others in, for something of the device's, or for another call to go on.
+void __real_ferry_vm_yield(struct ferry_vidmm *manager);
+void __wrap_ferry_vm_yield(struct ferry_vidmm *manager);
 int __real_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number,
                           struct ferry_vm_patience *patience);
 int __wrap_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number,
@@ -74,13 +86,15 @@ int __wrap_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t n
                           struct ferry_vm_patience *patience)
 {
     int result = __real_ferry_vm_block(manager, node, number, patience);
-    if (self < 0 || result != FERRY_PENDING)
-        return result;
-    baton.waited++;
-    ferry_vm_give_lock(manager);
-    baton_turn();
-    ferry_vm_take_lock(manager);
+    if (result == FERRY_PENDING)
+        baton_let_in(manager);
     return result;
+}
+
+void __wrap_ferry_vm_yield(struct ferry_vidmm *manager)
+{
+    __real_ferry_vm_yield(manager);
+    baton_let_in(manager);
 }
 
 struct baton_thread {
@@ -106,13 +120,12 @@ static inline void *baton_go(void *context)
     return NULL;
 }
 
-// So many threads with so many steps each, until all are over. The random stream goes on where it is.
+// So many threads with so many steps each, until all are over or something is wrong, which is nothing at first.
 static inline void baton_run(bool (*step)(unsigned number), unsigned threads, unsigned steps)
 {
     struct baton_thread all[BATON_MOST];
     baton.threads = threads;
     baton.next = baton.waited = 0;
-    baton.wrong = NULL;
     memset(baton.over, 0, sizeof(baton.over));
     for (unsigned i = 0; i < threads; i++) {
         all[i] = (struct baton_thread){.number = (int)i, .steps = steps, .step = step};

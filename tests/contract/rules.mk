@@ -55,7 +55,10 @@ $(addprefix $(BUILD)/tests/contract_,va_named va_named_kmd): CROWD_WAITS += \
 
 # And here threads have turns there, and what a job has to find is what is mapped when it comes into the line.
 $(addprefix $(BUILD)/tests/contract_,va_order va_order_kmd): CROWD_WAITS += \
-	$(addprefix -Wl$(comma)--wrap=,ferry_vm_block ferry_vm_job_queue)
+	$(addprefix -Wl$(comma)--wrap=,ferry_vm_block ferry_vm_yield ferry_vm_job_queue)
+
+$(addprefix $(BUILD)/tests/contract_,va_programs va_programs_kmd): CROWD_WAITS += \
+	$(addprefix -Wl$(comma)--wrap=,ferry_vm_block ferry_vm_yield)
 
 # This one is more than one file.
 $(addprefix $(BUILD)/tests/contract_,va_cells va_cells_kmd): $(BUILD)/obj-suite/$(CONTRACT_SUITE)/va_cells.o
@@ -128,8 +131,8 @@ TEST_PROGRAMS += $(BUILD)/tests/contract_threads_kmd
 # All of them in driver model 2, but for those that choose their model themselves: here model 2 in every case, and so
 # whatever else is asked for besides; below one or the other, each case always the same, as the registry shows.
 MODEL2_ALWAYS := %_address_faults_kmd $(foreach name,va_instances va_update va_beside va_queues va_strays va_cells \
-	va_line va_many va_named va_again va_at_once va_ends va_index va_order va_over va_protect va_tables va_tiles va_unmapped va_waits \
-	va_zeros virtual_paging tiled_paging, \
+	va_line va_many va_named va_again va_at_once va_ends va_index va_order va_over va_programs va_protect va_tables va_tiles va_unmapped \
+	va_waits va_zeros virtual_paging tiled_paging, \
 	%_$(name) %_$(name)_kmd)
 CHOOSE_MODEL := $(foreach name,aperture_addresses full_buffers iommu linear_views linear_waits no_memory notice space_reuse \
 	special_locks special_moves swizzling_ranges,%/contract_$(name) %/contract_$(name)_kmd)
