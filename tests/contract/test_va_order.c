@@ -36,21 +36,30 @@ static void set(struct page *pages, unsigned count, unsigned allocation, unsigne
     run.changed++;
 }
 
-// What is to be reached there is, and may be what a submission under way finds then.
+static void begin_change(const struct page *first, unsigned count)
+{
+    run.changing = first;
+    run.changing_count = count;
+}
+
+// What is to be reached there is one that may be; ALLOCATIONS: there is none.
 static unsigned some_allocation(bool wanted)
 {
     unsigned allocation = draw(ALLOCATIONS);
     for (unsigned i = 0; wanted && i < ALLOCATIONS && !run.required[allocation]; i++)
         allocation = (allocation + 1) % ALLOCATIONS;
-    return allocation;
+    return !wanted || run.required[allocation] ? allocation : ALLOCATIONS;
 }
 
 static bool map_range(void)
 {
-    unsigned range = draw(RANGES), allocation = draw(ALLOCATIONS);
+    unsigned range = draw(RANGES);
     struct page *pages = &run.now[RANGES_AREA][range * RANGE];
     uint64_t address = address_of(RANGES_AREA, range * RANGE);
     bool wanted = is_wanted(pages, RANGE), mapped = false;
+    unsigned allocation = some_allocation(wanted);
+    if (allocation == ALLOCATIONS)
+        return true;
     for (unsigned i = 0; i < RANGE; i++)
         mapped |= pages[i].allocation != NOTHING;
     if (mapped) {
@@ -61,7 +70,6 @@ static bool map_range(void)
         if (!wanted && draw(2))
             return true;
     }
-    allocation = some_allocation(wanted);
     struct ferry_vidmm_virtual wish = {.size = sizeof(wish), .address = address, .bytes = PAGES(RANGE)};
     int result =
         ferry_vidmm_map_virtual(run.world->manager, run.world->device, run.allocations[allocation], 0, false, &wish);
@@ -79,10 +87,12 @@ static bool map_over(void)
                                        .address = address_of(RANGES_AREA, range * RANGE + first),
                                        .bytes = PAGES(count),
                                        .replace = true};
-    if (pages[0].allocation == NOTHING)
+    if (pages[0].allocation == NOTHING || allocation == ALLOCATIONS)
         return true;
+    begin_change(pages, count);
     int result = ferry_vidmm_map_virtual(run.world->manager, run.world->device, run.allocations[allocation],
                                          PAGES(first), false, &wish);
+    begin_change(NULL, 0);
     if (result == FERRY_OK)
         set(pages, count, allocation + 1, first);
     // Of several mappings.
@@ -101,14 +111,18 @@ static bool update_window(enum area area)
 {
     struct page *now = run.now[area];
     unsigned first = draw(WINDOW), count = 1 + draw(8 < WINDOW - first ? 8 : WINDOW - first);
-    bool wanted = is_wanted(&now[first], count), unmaps = !wanted && draw(4) == 0;
+    bool wanted = is_wanted(&now[first], count), unmaps = !wanted && draw(area < OF_QUEUE ? 4 : 2) == 0;
     unsigned allocation = some_allocation(wanted), queue = area == AT_ONCE ? draw(QUEUES) : area - OF_QUEUE;
+    if (allocation == ALLOCATIONS)
+        return true;
     struct ferry_vidmm_update change =
         mapping(address_of(area, first), count, unmaps ? 0 : run.allocations[allocation], 0);
     struct ferry_vidmm_updated updated;
     change.kind = unmaps ? FERRY_VIDMM_UNMAP : FERRY_VIDMM_MAP;
+    begin_change(&now[first], count);
     int result = (area == AT_ONCE ? ferry_vidmm_update_virtual_at_once : ferry_vidmm_update_virtual)(
         run.world->manager, run.queues[queue].context, &change, 1, &updated);
+    begin_change(NULL, 0);
     if (result == FERRY_OK && unmaps)
         clear(area, first, count);
     else if (result == FERRY_OK)
@@ -287,8 +301,16 @@ static void begin_run(uint64_t seed, bool host_tables, bool hangs)
         assert_true(make(i));
         run.required[i] = world_resident(run.world, &run.allocations[i], 1) >= 0;
     }
-    for (unsigned area = AT_ONCE; area < AREAS; area++)
-        reserve(run.world, address_of((enum area)area, 0), WINDOW);
+    for (unsigned area = AT_ONCE; area < AREAS; area++) {
+        struct ferry_vidmm_virtual range = {.size = sizeof(range),
+                                            .address = address_of((enum area)area, 0),
+                                            .bytes = PAGES(WINDOW),
+                                            .reservation = area < OF_QUEUE ? FERRY_VIDMM_NO_ACCESS : FERRY_VIDMM_ZERO};
+        assert_int_equal(ferry_vidmm_reserve_virtual(manager, run.world->device, &range), FERRY_OK);
+        for (unsigned page = 0; page < WINDOW; page++)
+            run.zero[area][page] = area >= OF_QUEUE;
+        clear((enum area)area, 0, WINDOW);
+    }
     run.world->knobs->looks_up_at_once = true;
     run.world->knobs->delay = 2;
 }

@@ -45,6 +45,9 @@ static struct {
     D3DKMT_HANDLE neighbour, his_queue, his; // another program's device and allocation
     struct page now[AREAS][PAGES_MOST];
     bool zero[AREAS][PAGES_MOST]; // where nothing is mapped
+    // What a call under way, which may wait, is to change: nobody begins to go there.
+    const struct page *changing;
+    unsigned changing_count;
     bool hangs, hung;
     uint64_t moved; // of what was queued, when a hang was over
     unsigned made, read, changed, meanwhile, cut;
@@ -130,9 +133,10 @@ static inline bool submit(struct queue *q)
         return true;
     if (q->jobs == SLOTS && !look(q))
         return false;
-    if (!is_there(run.now[area][page]))
+    const struct page *wants = &run.now[area][page];
+    if (!is_there(*wants) || (wants >= run.changing && wants < run.changing + run.changing_count))
         return true;
-    q->wants = &run.now[area][page];
+    q->wants = wants;
     struct ferry_vidmm_reach reach = {.address = address_of(area, page), .bytes = 64, .rows = 1};
     struct machine_job job = {.bytes = 0};
     struct ferry_vidmm_reference reference = {q->result, true};
