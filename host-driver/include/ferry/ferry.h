@@ -436,11 +436,11 @@ int ferry_queue_fill_va(struct ferry_queue *queue, uint64_t destination, uint32_
 /// Close the job, make everything on the device's residency list resident, and submit; *fence gets the job's number.
 /// While it waits (for room in the ring, for the program's turn) others get in; what is recorded into the queue
 /// meanwhile is the next job. On an error nothing of it runs: after NO_HOST_MEMORY the recorded job is as it was and
-/// may be submitted again (unless the next one has begun), any other error drops it. Errors: HANDLE (also
-/// of an allocation that was destroyed after it was recorded), FOREIGN (where it goes by address another device of the
-/// program has mapped its own), RANGE (since it was recorded more has been mapped there than a buffer of a job may
-/// name), NOT_RESIDENT, LOCKED (an allocation of the job is, and is not PermanentSysMem), NO_VIDEO_MEMORY,
-/// NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT.
+/// may be submitted again (unless the next one has begun), any other error drops it. Errors: HANDLE (also of an
+/// allocation that was destroyed after it was recorded, or is being destroyed and is mapped yet where it goes by
+/// address), FOREIGN (where it goes by address another device of the program has mapped its own), RANGE (since it was
+/// recorded more has been mapped there than a buffer of a job may name), NOT_RESIDENT, LOCKED (an allocation of the job
+/// is, and is not PermanentSysMem), NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT.
 int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence);
 /// Wait until the job is done. Errors: HANDLE, TIMEOUT, FAULT (this job has faulted; of what was recorded behind the
 /// fault some may be done), ARGUMENT (not the number of a job
