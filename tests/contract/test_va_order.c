@@ -155,15 +155,18 @@ static bool make(unsigned i)
 {
     struct ferry_allocation_private wanted = world_private(PAGES(run.pages[i]), CPU);
     struct ferry_vidmm_allocation_options options = {.fill_pattern = 0};
-    wanted.Aperture = i % 4 == 3;
     void *address;
-    if (!well(world_try_create(run.world, &wanted, &options, &run.allocations[i], NULL) == FERRY_OK, "create", 0) ||
-        !well(lock(run.allocations[i], D3DDDI_LOCK_WRITE_ONLY, &address) == FERRY_OK, "lock", 0))
+    wanted.Aperture = i % 4 == 3;
+    int result = world_try_create(run.world, &wanted, &options, &run.allocations[i], NULL);
+    if (result == FERRY_OK)
+        result = lock(run.allocations[i], D3DDDI_LOCK_WRITE_ONLY, &address);
+    if (!well(result == FERRY_OK, "create", result))
         return false;
     run.content[i] = ++run.made;
     for (uint64_t word = 0; word < PAGES(run.pages[i]) / 4; word++)
         ((uint32_t *)address)[word] = world_word(run.content[i], word);
-    return well(ferry_vidmm_unlock(run.world->manager, run.allocations[i]) == FERRY_OK, "unlock", 0);
+    result = ferry_vidmm_unlock(run.world->manager, run.allocations[i]);
+    return well(result == FERRY_OK, "unlock", result);
 }
 
 // Wherever it is mapped nothing is then; in the ranges those addresses are free.
@@ -211,10 +214,11 @@ static bool press(void)
                                                      .private_data_bytes = sizeof(wanted),
                                                      .fill_pattern = 0x53455254};
     D3DDDI_MAKERESIDENT list = {.hPagingQueue = run.his_queue, .NumAllocations = 1, .AllocationList = &run.his};
-    if (run.his && !well(ferry_vidmm_destroy_allocation(manager, run.his) == FERRY_OK, "his", 0))
+    int result = run.his ? ferry_vidmm_destroy_allocation(manager, run.his) : FERRY_OK;
+    if (!well(result == FERRY_OK, "his", result))
         return false;
     run.his = 0;
-    int result = ferry_vidmm_create_allocation(manager, run.neighbour, &options, &run.his, NULL);
+    result = ferry_vidmm_create_allocation(manager, run.neighbour, &options, &run.his, NULL);
     if (result == FERRY_OK)
         result = ferry_vidmm_make_resident(manager, &list);
     return well(result >= 0 || result == FERRY_ERROR_NO_VIDEO_MEMORY, "his", result);

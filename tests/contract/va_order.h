@@ -115,7 +115,8 @@ static inline bool look(struct queue *q)
         well(cut[i] || words[16 * i] == q->expected[i], "what a job found", words[16 * i]);
     run.read += q->jobs;
     q->jobs = 0;
-    return well(ferry_vidmm_unlock(manager, q->result) == FERRY_OK, "unlock", 0);
+    locked = ferry_vidmm_unlock(manager, q->result);
+    return well(locked == FERRY_OK, "unlock", locked);
 }
 
 static inline bool is_there(struct page page)
