@@ -87,7 +87,8 @@ module ferry_job_queue #(
     output wire [2*`FERRY_LOOKUP_BITS-1:0] read_first_page,
 
     // Next turn of the write side; `last` is its length less one; a job that writes nothing shows as a READ. write_buffered:
-    // bursts wait until all of their data is there. Back: the job, taken last of those that are not urgent, comes again.
+    // bursts wait until all of their data is there, or sure to come (ferry_write_side). Back: the job, taken last of those that are
+    // not urgent, comes again.
     output wire        write_valid,
     input  wire        write_take,
     input  wire        write_back,
@@ -270,8 +271,8 @@ module ferry_job_queue #(
     wire is_read = read_op == `FERRY_JOB_OP_READ;
     wire is_fill = read_op == `FERRY_JOB_OP_FILL;
     assign read_shift = (is_read ? 9'd0 : read_destination[8:0]) - (is_fill ? 9'd0 : read_base[8:0]);
-    // With the host involved, or chunks to be read before they are written, a burst waits for all of its data; and where memory would
-    // not read the rest of it.
+    // Where the host may be involved, or chunks are to be read before they are written, a burst waits for all of its data; and where
+    // memory would not read the rest of it.
     assign read_buffered = ONE_PORT || read_descending || read_is_list || destination_is_list || read_kind != `FERRY_ADDRESS_KIND_LOCAL
         || destination_kind != `FERRY_ADDRESS_KIND_LOCAL;
 

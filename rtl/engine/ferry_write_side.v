@@ -2,10 +2,11 @@
 // Write side, addresses: starts jobs in order, announces their write bursts on the local or the host port once the data
 // FIFO holds enough, and passes each burst to ferry_write_data (its beats) and to ferry_retire (its response).
 //
-// Enough is: the burst's first word for a copy inside video memory; when the host is involved or the job descends, all
-// of it, which is known when a block's 64 words are there or the job's last word is. `have` counts good words in the
-// FIFO that no announced burst has claimed, `ends` jobs' last words among them; an inside copy claims words still to
-// come, so both may be below zero.
+// Enough is: the burst's first word for a copy inside video memory; when the host may be involved or the job descends, all
+// of it, which is known when a block's 64 words are there or the job's last word is; between pages, which may be the host's,
+// the first word again where this burst's are not and the rest is on its way from video memory (block_coming). `have` counts
+// good words in the FIFO that no announced burst has claimed, `ends` jobs' last words among them; who goes by the first word
+// claims words still to come, so both may be below zero.
 //
 // A turn whose job makes way for urgent ones ends with a cut: what the read side had asked for is written, up to the end of
 // a block, then the cut's one bad word is thrown away, and the place is kept here until the job's next turn. A long fill,
