@@ -92,9 +92,10 @@ $(BUILD)/obj-threads/%.o: %.c $(FLAGS) tests/system/rules.mk | $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(FOR_A_SECOND) $(THREAD_SANITIZE) $(CPPFLAGS) -I$(BUILD)/firmware -MMD -MP -c $< -o $@
 
-THREAD_TESTS := $(addprefix $(BUILD)/tests/system_,threads thread_programs va_threads poll_threads poll_ends_threads)
+THREAD_TESTS := $(addprefix $(BUILD)/tests/system_,threads thread_programs thread_closes va_threads poll_threads poll_ends_threads)
 $(BUILD)/tests/system_threads: tests/system/test_threads.c
 $(BUILD)/tests/system_thread_programs: tests/system/test_thread_programs.c
+$(BUILD)/tests/system_thread_closes: tests/system/test_thread_closes.c
 $(BUILD)/tests/system_va_threads: tests/system/test_va_threads.c
 $(BUILD)/tests/system_poll_threads: tests/system/test_poll.c tests/system/poll_loops.h
 $(BUILD)/tests/system_poll_ends_threads: tests/system/test_poll_ends.c tests/system/poll_loops.h
@@ -103,8 +104,8 @@ $(THREAD_TESTS): tests/system/adapter_inside.h tests/system/system.h $$(THREAD_O
 	$(CC) $(CFLAGS) $(FOR_A_SECOND) $(THREAD_SANITIZE) $(CPPFLAGS) $(filter %.c %.o,$^) $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
 -include $(shell find $(BUILD)/obj-threads -name '*.d' 2>/dev/null)
 
-TEST_PROGRAMS += $(THREAD_TESTS) $(BUILD)/tests/system_thread_programs_model2
-$(BUILD)/tests/system_thread_programs_model2: $(BUILD)/tests/system_thread_programs
+TEST_PROGRAMS += $(THREAD_TESTS) $(BUILD)/tests/system_thread_programs_model2 $(BUILD)/tests/system_thread_closes_model2
+$(BUILD)/tests/system_thread_programs_model2 $(BUILD)/tests/system_thread_closes_model2: %_model2: %
 	@printf '#!/bin/sh\nexec %s --model 2 "$$@"\n' $< > $@ && chmod +x $@
 
 .PHONY: soak-system
