@@ -6,10 +6,9 @@
 #define FERRY_TESTS_BATON_H
 
 #include "world.h"
+#include "wrapped_block.h"
 
 #include <pthread.h>
-
-#include "vidmm/api/call.h"
 
 #define BATON_MOST 4u
 
@@ -77,10 +76,6 @@ static inline void baton_let_in(struct ferry_vidmm *manager)
 // Whoever waits lets others in, for something of the device's, or for another call to go on.
 void __real_ferry_vm_yield(struct ferry_vidmm *manager);
 void __wrap_ferry_vm_yield(struct ferry_vidmm *manager);
-int __real_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number,
-                          struct ferry_vm_patience *patience);
-int __wrap_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number,
-                          struct ferry_vm_patience *patience);
 
 int __wrap_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number,
                           struct ferry_vm_patience *patience)
@@ -133,6 +128,39 @@ static inline void baton_run(bool (*step)(unsigned number), unsigned threads, un
     }
     for (unsigned i = 0; i < threads; i++)
         pthread_join(all[i].thread, NULL);
+}
+
+// A run's turns, and its machine, which looks up what a job reaches as soon as it has the job.
+static inline struct world *baton_begin(uint64_t seed, struct world_options *options)
+{
+    options->machine.iommu = seed % 5 == 1;
+    options->machine.seed = seed + 1;
+    baton.random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    baton.wrong = NULL;
+    struct world *world = world_open(options);
+    spy.keep = false;
+    world->knobs->looks_up_at_once = true;
+    world->knobs->delay = 2;
+    return world;
+}
+
+// Paging or a node for so many turns at the most, or neither.
+static inline void baton_hold_back(struct world *world, uint32_t turns)
+{
+    world->knobs->hold_node = draw(3);
+    world->knobs->hold_paging = draw(2) == 0;
+    world->knobs->hold_turns = 1 + draw(turns);
+    world->knobs->delay = 1 + draw(3);
+}
+
+// Fails with the seed if anything was wrong that is not forgiven, or the machine saw a fault of the manager's.
+static inline void baton_judge(uint64_t seed, struct world *world, bool forgiven)
+{
+    const char *text = "";
+    unsigned errors = machine_errors(world->machine, &text);
+    if ((baton.wrong && !forgiven) || errors != 0)
+        fail_msg("FERRY_SEED=%llu: %s, %llx; the machine saw %u: %s", (unsigned long long)seed,
+                 baton.wrong ? baton.wrong : "", (unsigned long long)baton.that, errors, text);
 }
 
 #endif

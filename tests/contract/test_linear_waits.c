@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "tiled.h"
-#include "vidmm/api/call.h"
+#include "wrapped_block.h"
 
 #define HELD_NODE 1
 
@@ -105,10 +105,6 @@ static void a_lock_waits_for_no_paging_but_its_own(void **state)
 
 // Whoever waits in the manager lets others in after each turn, which is where a neighbour sends the allocation out and
 // brings it in again.
-int __real_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number,
-                          struct ferry_vm_patience *patience);
-int __wrap_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number,
-                          struct ferry_vm_patience *patience);
 static struct neighbour {
     struct world *world;
     D3DKMT_HANDLE allocation, large;

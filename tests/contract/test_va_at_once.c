@@ -11,34 +11,53 @@ static int at_once(struct world *world, D3DKMT_HANDLE context, const struct ferr
     return ferry_vidmm_update_virtual_at_once(world->manager, context, operations, count, &updated);
 }
 
+// Two queues, each of its own node, content that addresses lead to or are to, and an allocation for what each queue's
+// jobs find.
+struct scene {
+    struct world *world;
+    D3DKMT_HANDLE slow, quick, old, new, result, other;
+    uint64_t x, at_result, at_other; // x: a reservation
+};
+
+static struct scene begin_scene(void)
+{
+    struct world *world = begin(64, 0);
+    struct scene s = {.world = world, .slow = context_on(world, 1), .quick = context_on(world, 2)};
+    s.old = content(world, 4, 1);
+    s.new = content(world, 4, 2);
+    s.result = content(world, 4, 3);
+    s.other = content(world, 4, 4);
+    s.x = reserve(world, BASE + 0x400000, 16);
+    s.at_result = map(world, s.result, BASE + 0x100000, 4);
+    s.at_other = map(world, s.other, BASE + 0x200000, 4);
+    return s;
+}
+
 // A job is held back; what is mapped behind it in the same queue is there for another queue's job, and what goes is
 // there for as long as a job names it.
 static void it_does_not_wait_for_the_jobs_before_it(void **state)
 {
     (void)state;
-    struct world *world = begin(64, 0);
-    D3DKMT_HANDLE slow = context_on(world, 1), quick = context_on(world, 2), old = content(world, 4, 1),
-                  new = content(world, 4, 2), result = content(world, 4, 3), other = content(world, 4, 4);
-    uint64_t x = reserve(world, BASE + 0x400000, 16), at_result = map(world, result, BASE + 0x100000, 4),
-             at_other = map(world, other, BASE + 0x200000, 4);
-    struct ferry_vidmm_update change[] = {mapping(x, 4, old, 0), mapping(x + PAGES(8), 4, new, 0)};
-    update(world, slow, change, 1);
+    struct scene s = begin_scene();
+    struct world *world = s.world;
+    struct ferry_vidmm_update change[] = {mapping(s.x, 4, s.old, 0), mapping(s.x + PAGES(8), 4, s.new, 0)};
+    update(world, s.slow, change, 1);
     world->knobs->delay = 1;
     world->knobs->hold_node = 1;
-    uint64_t fence = copy(world, slow, (const D3DKMT_HANDLE[2]){result, old}, at_result, x + PAGES(1), 64);
-    assert_int_equal(at_once(world, slow, &change[1], 1), FERRY_OK);
-    uint64_t quickly = copy(world, quick, (const D3DKMT_HANDLE[2]){other, new}, at_other, x + PAGES(10), 64);
-    assert_int_equal(ferry_vidmm_wait(world->manager, quick, quickly), FERRY_OK);
-    assert_int_equal(word_of(world, other, 0), world_word(2, PAGES(2) / 4));
-    assert_false(is_over(world, slow, fence));
+    uint64_t fence = copy(world, s.slow, (const D3DKMT_HANDLE[2]){s.result, s.old}, s.at_result, s.x + PAGES(1), 64);
+    assert_int_equal(at_once(world, s.slow, &change[1], 1), FERRY_OK);
+    uint64_t quickly = copy(world, s.quick, (const D3DKMT_HANDLE[2]){s.other, s.new}, s.at_other, s.x + PAGES(10), 64);
+    assert_int_equal(ferry_vidmm_wait(world->manager, s.quick, quickly), FERRY_OK);
+    assert_int_equal(word_of(world, s.other, 0), world_word(2, PAGES(2) / 4));
+    assert_false(is_over(world, s.slow, fence));
     // The job before it names what goes, and finds it; the one behind finds the other.
-    change[0] = mapping(x, 2, new, 2);
-    assert_int_equal(at_once(world, slow, change, 1), FERRY_OK);
-    fence = copy(world, slow, (const D3DKMT_HANDLE[2]){result, new}, at_result + 128, x + PAGES(1), 64);
+    change[0] = mapping(s.x, 2, s.new, 2);
+    assert_int_equal(at_once(world, s.slow, change, 1), FERRY_OK);
+    fence = copy(world, s.slow, (const D3DKMT_HANDLE[2]){s.result, s.new}, s.at_result + 128, s.x + PAGES(1), 64);
     world->knobs->hold_node = 0;
-    assert_int_equal(ferry_vidmm_wait(world->manager, slow, fence), FERRY_OK);
-    assert_int_equal(word_of(world, result, 0), world_word(1, PAGES(1) / 4));
-    assert_int_equal(word_of(world, result, 128), world_word(2, PAGES(3) / 4));
+    assert_int_equal(ferry_vidmm_wait(world->manager, s.slow, fence), FERRY_OK);
+    assert_int_equal(word_of(world, s.result, 0), world_word(1, PAGES(1) / 4));
+    assert_int_equal(word_of(world, s.result, 128), world_word(2, PAGES(3) / 4));
     world_close(world);
 }
 
@@ -108,29 +127,26 @@ static void what_stands_behind_a_job_alike_is_not_there_at_once(void **state)
 static void what_has_yet_to_go_goes_first(void **state)
 {
     (void)state;
-    struct world *world = begin(64, 0);
-    D3DKMT_HANDLE slow = context_on(world, 1), quick = context_on(world, 2), old = content(world, 4, 1),
-                  new = content(world, 4, 2), result = content(world, 4, 3), other = content(world, 4, 4);
-    uint64_t x = reserve(world, BASE + 0x400000, 16), at_result = map(world, result, BASE + 0x100000, 4),
-             at_other = map(world, other, BASE + 0x200000, 4);
-    struct ferry_vidmm_update change = mapping(x, 4, old, 0);
-    update(world, slow, &change, 1);
+    struct scene s = begin_scene();
+    struct world *world = s.world;
+    struct ferry_vidmm_update change = mapping(s.x, 4, s.old, 0);
+    update(world, s.slow, &change, 1);
     turns(world, 20);
     world->knobs->delay = 1;
     world->knobs->hold_node = 1;
-    uint64_t held = copy(world, slow, (const D3DKMT_HANDLE[2]){result, result}, at_result, x + PAGES(1), 64);
+    uint64_t held = copy(world, s.slow, (const D3DKMT_HANDLE[2]){s.result, s.result}, s.at_result, s.x + PAGES(1), 64);
     change.kind = FERRY_VIDMM_UNMAP;
-    update(world, slow, &change, 1);
-    change = mapping(x, 4, new, 0);
-    assert_int_equal(at_once(world, slow, &change, 1), FERRY_OK);
-    uint64_t fence = copy(world, quick, (const D3DKMT_HANDLE[2]){other, new}, at_other, x + PAGES(1), 64);
+    update(world, s.slow, &change, 1);
+    change = mapping(s.x, 4, s.new, 0);
+    assert_int_equal(at_once(world, s.slow, &change, 1), FERRY_OK);
+    uint64_t fence = copy(world, s.quick, (const D3DKMT_HANDLE[2]){s.other, s.new}, s.at_other, s.x + PAGES(1), 64);
     turns(world, 60);
-    assert_false(is_over(world, quick, fence));
+    assert_false(is_over(world, s.quick, fence));
     world->knobs->hold_node = 0;
-    assert_int_equal(ferry_vidmm_wait(world->manager, slow, held), FERRY_OK);
-    assert_int_equal(ferry_vidmm_wait(world->manager, quick, fence), FERRY_OK);
-    assert_int_equal(word_of(world, result, 0), world_word(1, PAGES(1) / 4));
-    assert_int_equal(word_of(world, other, 0), world_word(2, PAGES(1) / 4));
+    assert_int_equal(ferry_vidmm_wait(world->manager, s.slow, held), FERRY_OK);
+    assert_int_equal(ferry_vidmm_wait(world->manager, s.quick, fence), FERRY_OK);
+    assert_int_equal(word_of(world, s.result, 0), world_word(1, PAGES(1) / 4));
+    assert_int_equal(word_of(world, s.other, 0), world_word(2, PAGES(1) / 4));
     world_close(world);
 }
 
@@ -145,27 +161,24 @@ static int behind(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDLE othe
 static void it_waits_for_the_job_that_it_is_to(void **state)
 {
     (void)state;
-    struct world *world = begin(64, 0);
-    D3DKMT_HANDLE slow = context_on(world, 1), quick = context_on(world, 2), old = content(world, 4, 1),
-                  new = content(world, 4, 2), result = content(world, 4, 3), other = content(world, 4, 4);
-    uint64_t x = reserve(world, BASE + 0x400000, 16), at_result = map(world, result, BASE + 0x100000, 4),
-             at_other = map(world, other, BASE + 0x200000, 4);
-    struct ferry_vidmm_update change = mapping(x, 4, old, 0);
-    update(world, slow, &change, 1);
+    struct scene s = begin_scene();
+    struct world *world = s.world;
+    struct ferry_vidmm_update change = mapping(s.x, 4, s.old, 0);
+    update(world, s.slow, &change, 1);
     world->knobs->delay = 1;
     world->knobs->hold_node = 1;
-    uint64_t first = copy(world, slow, (const D3DKMT_HANDLE[2]){result, old}, at_result, x + PAGES(1), 64);
-    copy(world, slow, (const D3DKMT_HANDLE[2]){result, result}, at_result + 64, at_result, 64);
-    change = mapping(x + PAGES(8), 4, new, 0);
-    assert_int_equal(behind(world, quick, slow, first, &change, 1), FERRY_OK);
-    uint64_t quickly = copy(world, quick, (const D3DKMT_HANDLE[2]){other, new}, at_other, x + PAGES(9), 64);
+    uint64_t first = copy(world, s.slow, (const D3DKMT_HANDLE[2]){s.result, s.old}, s.at_result, s.x + PAGES(1), 64);
+    copy(world, s.slow, (const D3DKMT_HANDLE[2]){s.result, s.result}, s.at_result + 64, s.at_result, 64);
+    change = mapping(s.x + PAGES(8), 4, s.new, 0);
+    assert_int_equal(behind(world, s.quick, s.slow, first, &change, 1), FERRY_OK);
+    uint64_t quickly = copy(world, s.quick, (const D3DKMT_HANDLE[2]){s.other, s.new}, s.at_other, s.x + PAGES(9), 64);
     turns(world, 60);
-    assert_false(is_over(world, quick, quickly));
+    assert_false(is_over(world, s.quick, quickly));
     world->knobs->hold_node = 0;
-    assert_int_equal(ferry_vidmm_wait(world->manager, quick, quickly), FERRY_OK);
-    assert_true(is_over(world, slow, first));
-    assert_int_equal(word_of(world, result, 0), world_word(1, PAGES(1) / 4));
-    assert_int_equal(word_of(world, other, 0), world_word(2, PAGES(1) / 4));
+    assert_int_equal(ferry_vidmm_wait(world->manager, s.quick, quickly), FERRY_OK);
+    assert_true(is_over(world, s.slow, first));
+    assert_int_equal(word_of(world, s.result, 0), world_word(1, PAGES(1) / 4));
+    assert_int_equal(word_of(world, s.other, 0), world_word(2, PAGES(1) / 4));
     world_close(world);
 }
 
@@ -174,27 +187,27 @@ static void it_does_not_wait_for_its_own_jobs_behind_another(void **state)
 {
     (void)state;
     for (unsigned over = 0; over < 2; over++) {
-        struct world *world = begin(64, 0);
-        D3DKMT_HANDLE slow = context_on(world, 1), quick = context_on(world, 2), third = context_on(world, 2),
-                      new = content(world, 4, 2), result = content(world, 4, 3), other = content(world, 4, 4);
-        uint64_t x = reserve(world, BASE + 0x400000, 16), at_result = map(world, result, BASE + 0x100000, 4),
-                 at_other = map(world, other, BASE + 0x200000, 4);
-        struct ferry_vidmm_update change = mapping(x, 4, new, 0);
+        struct scene s = begin_scene();
+        struct world *world = s.world;
+        D3DKMT_HANDLE third = context_on(world, 2);
+        struct ferry_vidmm_update change = mapping(s.x, 4, s.new, 0);
         world->knobs->delay = 1;
         world->knobs->hold_node = 1;
-        uint64_t held = copy(world, slow, (const D3DKMT_HANDLE[2]){result, result}, at_result, at_result + 64, 64);
-        uint64_t done = copy(world, quick, (const D3DKMT_HANDLE[2]){other, other}, at_other + 64, at_other, 64);
+        uint64_t held =
+            copy(world, s.slow, (const D3DKMT_HANDLE[2]){s.result, s.result}, s.at_result, s.at_result + 64, 64);
+        uint64_t done =
+            copy(world, s.quick, (const D3DKMT_HANDLE[2]){s.other, s.other}, s.at_other + 64, s.at_other, 64);
         if (over)
-            assert_int_equal(ferry_vidmm_wait(world->manager, quick, done), FERRY_OK);
-        assert_int_equal(behind(world, slow, quick, done, &change, 1), FERRY_OK);
-        uint64_t quickly = copy(world, third, (const D3DKMT_HANDLE[2]){other, new}, at_other, x + PAGES(1), 64);
+            assert_int_equal(ferry_vidmm_wait(world->manager, s.quick, done), FERRY_OK);
+        assert_int_equal(behind(world, s.slow, s.quick, done, &change, 1), FERRY_OK);
+        uint64_t quickly = copy(world, third, (const D3DKMT_HANDLE[2]){s.other, s.new}, s.at_other, s.x + PAGES(1), 64);
         assert_int_equal(ferry_vidmm_wait(world->manager, third, quickly), FERRY_OK);
-        assert_int_equal(word_of(world, other, 0), world_word(2, PAGES(1) / 4));
-        assert_false(is_over(world, slow, held));
-        held = copy(world, slow, (const D3DKMT_HANDLE[2]){result, new}, at_result, x + PAGES(2), 64);
+        assert_int_equal(word_of(world, s.other, 0), world_word(2, PAGES(1) / 4));
+        assert_false(is_over(world, s.slow, held));
+        held = copy(world, s.slow, (const D3DKMT_HANDLE[2]){s.result, s.new}, s.at_result, s.x + PAGES(2), 64);
         world->knobs->hold_node = 0;
-        assert_int_equal(ferry_vidmm_wait(world->manager, slow, held), FERRY_OK);
-        assert_int_equal(word_of(world, result, 0), world_word(2, PAGES(2) / 4));
+        assert_int_equal(ferry_vidmm_wait(world->manager, s.slow, held), FERRY_OK);
+        assert_int_equal(word_of(world, s.result, 0), world_word(2, PAGES(2) / 4));
         world_close(world);
     }
 }

@@ -3,7 +3,8 @@
 // meanwhile: it names what is there when it is queued, and looks again only when something has changed. In driver model
 // 2 of both miniports.
 #include "updates.h"
-#include "vidmm/api/call.h"
+#include "wrapped_block.h"
+
 #include "vidmm/base/reached.h"
 
 #define X     (BASE + 0x400000)
@@ -11,10 +12,6 @@
 #define LINE  64u // jobs that a node's line takes
 
 // Whoever waits lets others in after each turn.
-int __real_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number,
-                          struct ferry_vm_patience *patience);
-int __wrap_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number,
-                          struct ferry_vm_patience *patience);
 int __real_ferry_vidmm_find_names(struct ferry_vidmm_names *names, const struct ferry_vidmm_reach *reach,
                                   ferry_vidmm_find find, void *context);
 int __wrap_ferry_vidmm_find_names(struct ferry_vidmm_names *names, const struct ferry_vidmm_reach *reach,

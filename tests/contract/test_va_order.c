@@ -224,15 +224,6 @@ static bool press(void)
     return well(result >= 0 || result == FERRY_ERROR_NO_VIDEO_MEMORY, "his", result);
 }
 
-static void hold_back(void)
-{
-    struct machine_knobs *knobs = run.world->knobs;
-    knobs->hold_node = draw(3);
-    knobs->hold_paging = draw(2) == 0;
-    knobs->hold_turns = 1 + draw(80);
-    knobs->delay = 1 + draw(3);
-}
-
 // Only a reset helps, after which what was with the device goes there again; or what changes tables does. Who waits is
 // told of a device that hangs once more before anything has moved, so it does not.
 static bool hang(void)
@@ -263,7 +254,7 @@ static bool step_of_changes(void)
     case 7: return protect((enum area)(OF_QUEUE + draw(QUEUES)));
     case 8: return draw(3) == 0 ? destroy(draw(ALLOCATIONS)) : true;
     case 9: return draw(3) == 0 ? press() : hang();
-    case 10: hold_back(); return true;
+    case 10: baton_hold_back(run.world, 80); return true;
     default: return come_and_go(draw(ALLOCATIONS));
     }
 }
@@ -279,16 +270,12 @@ static void begin_run(uint64_t seed, bool host_tables, bool hangs)
 {
     struct world_options options = updates_options(144, seed % 2 ? 512 : 0);
     options.machine.aperture_bytes = PAGES(48);
-    options.machine.iommu = seed % 5 == 1;
     options.machine.by_address = seed % 4 == 2;
-    options.machine.seed = seed + 1;
     options.machine.host_tables = host_tables;
     options.manager.table_bytes = PAGES(32);
     memset(&run, 0, sizeof(run));
     run.hangs = hangs;
-    baton.random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
-    run.world = world_open(&options);
-    spy.keep = false;
+    run.world = baton_begin(seed, &options);
     struct ferry_vidmm *manager = run.world->manager;
     struct ferry_vidmm_process_options program = {.size = sizeof(program)};
     D3DKMT_HANDLE process;
@@ -315,8 +302,6 @@ static void begin_run(uint64_t seed, bool host_tables, bool hangs)
             run.zero[area][page] = area >= OF_QUEUE;
         clear((enum area)area, 0, WINDOW);
     }
-    run.world->knobs->looks_up_at_once = true;
-    run.world->knobs->delay = 2;
 }
 
 static struct {
@@ -325,18 +310,12 @@ static struct {
 
 static void one_run(uint64_t seed, bool host_tables, bool hangs)
 {
-    baton.wrong = NULL;
     begin_run(seed, host_tables, hangs);
     baton_run(step, QUEUES + 1, STEPS);
     for (unsigned i = 0; i < QUEUES && !baton.wrong; i++)
         look(&run.queues[i]);
-    const char *text = "";
-    unsigned errors = machine_errors(run.world->machine, &text);
     // What hangs or faults may cost the device what it has, and the run is over then.
-    bool lost = hangs && baton.wrong && baton.that == FERRY_ERROR_DEVICE_LOST;
-    if ((baton.wrong && !lost) || errors != 0)
-        fail_msg("FERRY_SEED=%llu: %s, %llx; the machine saw %u: %s", (unsigned long long)seed,
-                 baton.wrong ? baton.wrong : "", (unsigned long long)baton.that, errors, text);
+    baton_judge(seed, run.world, hangs && baton.that == FERRY_ERROR_DEVICE_LOST);
     all.read += run.read;
     all.changed += run.changed;
     all.waited += baton.waited;

@@ -177,16 +177,6 @@ static bool end_program(unsigned number)
     return well(result == FERRY_OK, "end", result);
 }
 
-static bool hold_back(void)
-{
-    struct machine_knobs *knobs = run.world->knobs;
-    knobs->hold_node = draw(3);
-    knobs->hold_paging = draw(2) == 0;
-    knobs->hold_turns = 1 + draw(60);
-    knobs->delay = 1 + draw(3);
-    return true;
-}
-
 static bool step(unsigned number)
 {
     struct guest *g = &run.guests[number];
@@ -199,8 +189,10 @@ static bool step(unsigned number)
         return end_program(what < 2 ? number : draw(GUESTS));
     if (what < 6)
         return look(g);
-    if (what < 9)
-        return hold_back();
+    if (what < 9) {
+        baton_hold_back(run.world, 60);
+        return true;
+    }
     if (what < 25)
         return change_later(g);
     return what < 50 ? change(g) : submit(g);
@@ -213,23 +205,12 @@ static struct {
 static void one_run(uint64_t seed)
 {
     struct world_options options = updates_options(160, seed % 2 ? 512 : 0);
-    options.machine.seed = seed + 1;
     options.machine.host_tables = seed % 3 == 2;
-    options.machine.iommu = seed % 5 == 1;
     options.manager.table_bytes = PAGES(40);
     memset(&run, 0, sizeof(run));
-    baton.random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
-    baton.wrong = NULL;
-    run.world = world_open(&options);
-    spy.keep = false;
-    run.world->knobs->looks_up_at_once = true;
-    run.world->knobs->delay = 2;
+    run.world = baton_begin(seed, &options);
     baton_run(step, GUESTS, STEPS);
-    const char *text = "";
-    unsigned errors = machine_errors(run.world->machine, &text);
-    if (baton.wrong || errors != 0)
-        fail_msg("FERRY_SEED=%llu: %s, %llx; the machine saw %u: %s", (unsigned long long)seed,
-                 baton.wrong ? baton.wrong : "", (unsigned long long)baton.that, errors, text);
+    baton_judge(seed, run.world, false);
     all.read += run.read;
     all.killed += run.killed;
     all.in_a_call += run.in_a_call;

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "ferry/ferry.h"
-#include "vidmm/api/call.h"
+#include "wrapped_block.h"
 
 #define PAGES(n) ((uint64_t)(n)*FERRY_PAGE_BYTES)
 #define MUST(call, expected)                                                                                           \
@@ -36,10 +36,6 @@ static void wait_until(const atomic_bool *flag)
 }
 
 // The thread that destroys waits before its first turn, out of the manager's lock as between two turns.
-int __real_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number,
-                          struct ferry_vm_patience *patience);
-int __wrap_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number,
-                          struct ferry_vm_patience *patience);
 int __wrap_ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number,
                           struct ferry_vm_patience *patience)
 {

@@ -106,6 +106,56 @@ static void zeros_are_read_and_never_written(void **state)
     ferry_adapter_close(m.adapter);
 }
 
+// What is mapped among zeros and is not required is no zeros to whoever goes there, but refused, and nothing runs. Its
+// pages lead to zeros meanwhile, and to its content again when it is required.
+static void what_is_mapped_among_zeros_is_required_first(void **state)
+{
+    (void)state;
+    struct machine m = begin(8 * MIB);
+    struct ferry_allocation *result = make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE),
+                            *one = make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE);
+    struct ferry_allocation *others[128] = {NULL};
+    uint32_t count = 0;
+    const uint64_t x = reserve_zeros(&m, UINT64_C(3) << 40, MIB);
+    uint64_t out = map_somewhere(&m, result, 64 * KIB), fence;
+    struct ferry_va range = {.size = sizeof range, .address = x + 64 * KIB, .bytes = 64 * KIB};
+    struct ferry_va_steps walk;
+
+    write_content(result, 64 * KIB, 1);
+    write_content(one, 64 * KIB, 2);
+    must_be_resident(m.device, &result, 1);
+    must_be_resident(m.device, &one, 1);
+    ok(ferry_va_map(m.device, one, 0, false, &range));
+    ok(ferry_queue_copy_va(m.queue, out, x + 60 * KIB, 8 * KIB));
+    ok(ferry_queue_wait(m.queue, submit(m.queue)));
+    compare(result, 0, 4 * KIB, 0, 0);
+    compare(result, 4 * KIB, 4 * KIB, 2, 0);
+    evict(m.device, &one, 1);
+    // Others take all there is.
+    for (int result = FERRY_OK; result >= FERRY_OK; count += result >= FERRY_OK) {
+        assert_true(count < 128);
+        others[count] = make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE);
+        result = make_resident(m.device, &others[count], 1);
+    }
+    // A job of the last one waits until it is there.
+    ok(ferry_queue_fill(m.queue, others[count - 1], 0, 64, 1, 1));
+    run_job(m.queue);
+    const struct ferry_va_step *last = last_step(&m, x + 64 * KIB, &walk);
+    assert_true(last->is_page && last->read_only);
+    ok(ferry_queue_copy_va(m.queue, out + 8 * KIB, x + 64 * KIB, 8));
+    assert_int_equal(ferry_queue_submit(m.queue, &fence), FERRY_ERROR_NOT_RESIDENT);
+    ok(ferry_queue_copy_va(m.queue, out + 8 * KIB, x + 60 * KIB, 8));
+    ok(ferry_queue_wait(m.queue, submit(m.queue)));
+    compare(result, 8 * KIB, 8, 0, 0);
+    compare(result, 8 * KIB + 8, 4 * KIB, 1, 8 * KIB + 8);
+    evict(m.device, others, count);
+    must_be_resident(m.device, &one, 1);
+    ok(ferry_queue_copy_va(m.queue, out, x + 64 * KIB, 4 * KIB));
+    ok(ferry_queue_wait(m.queue, submit(m.queue)));
+    compare(result, 0, 4 * KIB, 2, 0);
+    ferry_adapter_close(m.adapter);
+}
+
 // Where nothing is said, and where it is said that no page tables are made, who comes there faults.
 static void other_reservations_lead_nowhere(void **state)
 {
@@ -273,6 +323,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zeros_are_read_and_never_written),
+        cmocka_unit_test(what_is_mapped_among_zeros_is_required_first),
         cmocka_unit_test(other_reservations_lead_nowhere),
         cmocka_unit_test(bad_reservations_get_a_name_and_change_nothing),
         cmocka_unit_test(some_of_a_reservation_changes_its_kind),

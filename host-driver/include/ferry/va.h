@@ -51,10 +51,11 @@ struct ferry_va {
     enum ferry_va_reservation reservation; // in, of reserve and protect.
 };
 /// Take addresses without mapping them: 64 KiB and multiples, at multiples of 64 KiB. They are the program's until it
-/// ends, or one of its devices frees them. Of ZERO jobs submitted later find zeros wherever nothing is mapped, and also
-/// where something is whose content is neither in video memory nor in the aperture; what is unmapped there, or
-/// destroyed, leaves zeros. Errors: ARGUMENT (not aligned, beyond 48 bits, no such kind of reservation), BUSY (not all
-/// of them are free), HANDLE, NO_VIDEO_MEMORY (no such place; of ZERO also of page tables: table_bytes),
+/// ends, or one of its devices frees them. Of ZERO jobs submitted later find zeros wherever nothing is mapped; what is
+/// unmapped there, or destroyed, leaves zeros. What is mapped there has to be on the residency list when a job that
+/// goes there is submitted, as anywhere else (NOT_RESIDENT); while its content is out, its pages lead to zeros, for a
+/// job submitted before it was mapped. Errors: ARGUMENT (not aligned, beyond 48 bits, no such kind of reservation),
+/// BUSY (not all of them are free), HANDLE, NO_VIDEO_MEMORY (no such place; of ZERO also of page tables: table_bytes),
 /// NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED.
 int ferry_va_reserve(struct ferry_device *device, struct ferry_va *range);
 /// Whole pages of one reservation, in which nothing is mapped, are of another kind from now on: `reservation` of the

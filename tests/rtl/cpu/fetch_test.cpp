@@ -184,7 +184,7 @@ static void stopping(Checks &checks, Random &random)
             bench.host.words[place + 8] = bytes;
             bench.host.words[place + 16] = at;
             bench.host.words[place + 24] = 0;
-            ring.waiting.push_back({at, at, bytes, 0, 0, false, false, 0});
+            ring.waiting.push_back({at, at, bytes, 0, 0, false, false, false, 0});
             bench.top.ring_write = 1;
             bench.top.ring_number = number;
             bench.top.ring_offset = FERRY_BAR0_RING_PRODUCER;
