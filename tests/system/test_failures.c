@@ -65,6 +65,54 @@ static void a_faulted_job_is_told_and_the_next_one_runs(void **state)
     expect_content(untouched, 8192, 2);
 }
 
+// A job that takes several buffers has faulted when the first of them has: nothing behind the fault in that buffer is
+// done, what is done of the others is done whole, and the next job runs.
+static void a_fault_in_one_of_its_buffers_is_the_jobs(void **state)
+{
+    struct bench *b = *state;
+    struct ferry_adapter_info info = {.size = sizeof info};
+    struct ferry_fault fault;
+    const uint64_t filled = UINT64_C(0x0123456789abcdef);
+    uint64_t fence;
+    void *address;
+
+    ok(ferry_adapter_query(b->adapter, &info));
+    // A fill has more than 8 bytes, so that is more than a buffer holds.
+    const uint32_t fills = info.command_slot_bytes / 8, bytes = FERRY_PAGE_BYTES + 8 * fills;
+    struct ferry_allocation *a = make(b->device, bytes, VISIBLE);
+    write_content(a, bytes, 1);
+    must_be_resident(b->device, &a, 1);
+    for (int i = 0; i < 2; i++) { // As above.
+        ok(ferry_queue_copy(b->queue, a, 64, a, 0, 64));
+        run_job(b->queue);
+    }
+    ok(ferry_gpu_inject(gpu_of(b), FERRY_INJECT_LOCAL_READ_ERROR, 1));
+    ok(ferry_queue_copy(b->queue, a, 64, a, 0, 64));
+    for (uint32_t i = 0; i < fills; i++)
+        ok(ferry_queue_fill(b->queue, a, FERRY_PAGE_BYTES + 8 * i, 8, filled, 8));
+    ok(ferry_queue_submit(b->queue, &fence));
+    assert_int_equal(ferry_queue_wait(b->queue, fence), FERRY_ERROR_FAULT);
+    assert_true(next_fault(b, &fault));
+    assert_int_equal(fault.packet_offset, 0);
+    assert_false(next_fault(b, &fault));
+    ok(ferry_lock(a, FERRY_LOCK_READ_ONLY, &address));
+    for (uint32_t i = 0; i < fills; i++) {
+        const uint8_t *found = (const uint8_t *)address + FERRY_PAGE_BYTES + 8 * i;
+        uint8_t before[8];
+        for (uint32_t at = 0; at < 8; at++)
+            before[at] = content(1, FERRY_PAGE_BYTES + 8 * i + at);
+        bool is_done = memcmp(found, &filled, 8) == 0;
+        assert_true(is_done || memcmp(found, before, 8) == 0);
+        assert_false(is_done && i < 8);
+    }
+    ok(ferry_unlock(a));
+    ok(ferry_queue_fill(b->queue, a, FERRY_PAGE_BYTES, 8, filled, 8));
+    run_job(b->queue);
+    ok(ferry_lock(a, FERRY_LOCK_READ_ONLY, &address));
+    assert_memory_equal((const uint8_t *)address + FERRY_PAGE_BYTES, &filled, 8);
+    ok(ferry_unlock(a));
+}
+
 static void lost_answers_of_the_host_become_faults(void **state)
 {
     struct bench *b = *state;
@@ -323,6 +371,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         CASE(a_faulted_job_is_told_and_the_next_one_runs),
+        CASE(a_fault_in_one_of_its_buffers_is_the_jobs),
         CASE(lost_answers_of_the_host_become_faults),
         CASE(an_engine_reset_leaves_content_and_engine_well),
         CASE(a_failed_page_in_puts_only_its_device_in_error),
@@ -337,6 +386,7 @@ int main(int argc, char **argv)
 
     read_options(argc, argv);
     const struct left_out left_out[] = {{"a_faulted_job_is_told_and_the_next_one_runs", PLANTS_FAULTS},
+                                        {"a_fault_in_one_of_its_buffers_is_the_jobs", PLANTS_FAULTS},
                                         {"a_failed_page_in_puts_only_its_device_in_error", PLANTS_FAULTS},
                                         {"every_one_of_many_faults_is_told", PLANTS_FAULTS}};
     int failed = RUN_WHERE_POSSIBLE(tests, left_out);
