@@ -37,7 +37,7 @@ help:
 	@echo "make requirements  the registry of the last test run: R-number, test, result, miniport, back end"
 	@echo "make lint    warnings, format and style checks"
 	@echo "make formal  prove the properties beside the RTL"
-	@echo "make bench   measure; writes build/bench.json and build/bench.md; make bench-readme puts the table into README.md"
+	@echo "make bench   measure; writes build/bench.json and build/bench.md; make bench-readme: docs/manual/figures.md and README too"
 	@echo "make bench-pnr     place and route: how fast the clock may be (fetches its tool)"
 	@echo "make timing-diagrams  draw docs/manual/timing.md anew from waves"
 	@echo "make test-guest  the simulated device in the PCI slot, and on the USB, of a virtual machine with Debian's kernel (wants QEMU)"

@@ -4,7 +4,8 @@
 
 Each benchmark leaves an array of rows {"name", "value", "unit", "floor", "tool"} in build/bench/*.json; floor, the best that
 is possible at all, and tool, what counted, may be missing. `replay` turns the figures of `ferry replay --json` into such
-rows. `readme` puts the table between the markers <!-- bench --> and <!-- /bench -->, if goals.json knows each row.
+rows. `pages` puts the table between the markers <!-- bench --> and <!-- /bench --> of two pages, if goals.json knows each row: all of
+it into the one, and the rows of HEADLINES into the other.
 
 Yosys' versions count LUTs differently, and one machine has one version: `record` keeps the figures of the version at hand
 in a file of the repository, with a digest of the RTL they are of. The table shows another version's figure beside the
@@ -23,11 +24,12 @@ from pathlib import Path
 
 DIFFERENCE = 0.03
 BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
-# The order of the table; rows that are not named here follow by name.
-ORDER = ["link/page-in/latency600", "link/page-out/latency600", "link/both/latency600", "link/uart-share", "link/usb-share",
-         "preempt/worst", "firmware/cycles-per-packet", "firmware/cycles-per-buffer", "copy/4KiB/rl20",
-         "queue/8B/rl100", "queue/4KiB/rl100", "lut/device", "bram/device", "lut/engine", "lut/cpu", "replay/link-share",
-         "replay/bus-share", "sim/khz"]
+# What a reader of the README is shown, in this order: of each subject what tells most, be it reached or not.
+HEADLINES = ["queue/64B/rl20", "queue/4KiB/rl100", "misaligned/64KiB/rl20", "copy/4KiB/rl20", "gather/hit/rl20", "gather/miss/rl100",
+             "walk/full/rl20", "tiled/4B/swizzle/rl20", "rectangle/64B-rows/rl20", "link/page-in/latency600", "link/page-out/latency600",
+             "link/both/latency600", "link/uart-share", "preempt/worst", "firmware/cycles-per-packet", "replay/link-share",
+             "paged/neverball/0.95W", "paged/qwen3/0.95W", "manager/make-resident-1e6", "manager/bytes-per-allocation", "lut/device",
+             "bram/device", "lut/engine", "fmax/ecp5/device", "sim/khz"]
 GOALS = Path(__file__).parent / "goals.json"
 
 
@@ -85,8 +87,7 @@ def read_rows(folder):
                 raise BenchError(f"{path}: {row['name']} is in {sources[row['name']]} too")
             sources[row["name"]] = path
             rows.append(row)
-    rows.sort(key=lambda row: (ORDER.index(row["name"]) if row["name"] in ORDER else len(ORDER), row["name"]))
-    return rows
+    return sorted(rows, key=lambda row: row["name"])
 
 
 def show(value, unit):
@@ -143,6 +144,12 @@ def table(rows, others, goals):
     return "\n".join(lines)
 
 
+def headlines(lines):
+    """Of a table's lines the head and what HEADLINES names."""
+    rows = {found[1]: line for line in lines.splitlines() if (found := re.match(r"\| `([^`]+)` \|", line))}
+    return "\n".join(lines.splitlines()[:2] + [rows[name] for name in HEADLINES if name in rows])
+
+
 def rewrite(text, lines):
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         raise BenchError(f"the markers {BEGIN} and {END} are not there once each, in this order")
@@ -158,24 +165,28 @@ def collect(arguments):
     arguments.output.write_text(json.dumps(rows, indent=2) + "\n")
     arguments.table.write_text(lines + "\n")
     print(lines)
-    missing = [name for name in ORDER if name not in {row["name"] for row in rows}]
+    missing = [name for name in HEADLINES if name not in {row["name"] for row in rows}]
     if missing:
         print(f"bench: not measured: {', '.join(missing)}", file=sys.stderr)
     print(f"bench: {len(rows)} rows in {arguments.output} and {arguments.table}")
 
 
-def readme(arguments):
-    known = json.loads(arguments.goals.read_text())
-    try:
-        old, lines = arguments.readme.read_text(), arguments.table.read_text()
-        unknown = [name for name in re.findall(r"^\| `([^`]+)` \|", lines, re.M) if name not in known]
-        if unknown:
-            raise BenchError(f"{arguments.goals} has neither a goal for {', '.join(unknown)} nor why there is none")
-        new = rewrite(old, lines)
-    except (OSError, BenchError) as error:
-        raise BenchError(f"{arguments.readme}: {error}") from error
-    if new != old:
-        arguments.readme.write_text(new)
+def pages(arguments):
+    """Both or neither: nothing is written before both are known to be fit for it."""
+    known, lines = json.loads(arguments.goals.read_text()), arguments.table.read_text()
+    unknown = [name for name in re.findall(r"^\| `([^`]+)` \|", lines, re.M) if name not in known]
+    if unknown:
+        raise BenchError(f"{arguments.goals} has neither a goal for {', '.join(unknown)} nor why there is none")
+    written = []
+    for page, part in ((arguments.all, lines), (arguments.some, headlines(lines))):
+        try:
+            old = page.read_text()
+            written.append((page, old, rewrite(old, part)))
+        except (OSError, BenchError) as error:
+            raise BenchError(f"{page}: {error}") from error
+    for page, old, new in written:
+        if new != old:
+            page.write_text(new)
 
 
 def main():
@@ -198,9 +209,10 @@ def main():
     keep.add_argument("rows", type=Path)
     keep.add_argument("figures", type=Path)
     keep.add_argument("--sources", type=Path, nargs="*", default=[])
-    put = commands.add_parser("readme", help="the table into the README")
+    put = commands.add_parser("pages", help="the table into two pages")
     put.add_argument("table", type=Path)
-    put.add_argument("readme", type=Path)
+    put.add_argument("all", type=Path, help="has all rows")
+    put.add_argument("some", type=Path, help="has those that tell most")
     put.add_argument("--goals", type=Path, default=GOALS)
     arguments = parser.parse_args()
     try:
@@ -213,7 +225,7 @@ def main():
             arguments.rows.parent.mkdir(parents=True, exist_ok=True)
             arguments.rows.write_text(json.dumps(program_rows(*figures), indent=2) + "\n")
         else:
-            {"collect": collect, "record": record, "readme": readme}[arguments.command](arguments)
+            {"collect": collect, "record": record, "pages": pages}[arguments.command](arguments)
     except (OSError, ValueError, KeyError, BenchError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1

@@ -103,7 +103,7 @@ bench: $$(BENCHES)
 	    --figures $(BENCH_LUTS) $(BENCH_SOURCES)
 
 bench-readme: bench
-	@python3 tests/bench/collect.py readme $(BUILD)/bench.md README.md
+	@python3 tests/bench/collect.py pages $(BUILD)/bench.md docs/manual/figures.md README.md
 
 # The committed LUTs of each Yosys that was tried, with a digest of the RTL that they are of.
 BENCH_LUTS := tests/bench/luts.json

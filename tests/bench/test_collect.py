@@ -21,20 +21,24 @@ def run(*arguments):
     return subprocess.run([sys.executable, COLLECT, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
-def fresh(rows, readme="# x\n<!-- bench -->\nold\n<!-- /bench -->\nrest\n"):
+MARKED = "# x\n<!-- bench -->\nold\n<!-- /bench -->\nrest\n"
+
+
+def fresh(rows, readme=MARKED):
     folder = Path(tempfile.mkdtemp(prefix="ferry-bench-"))
     (folder / "rows").mkdir()
     for name, content in rows.items():
         (folder / "rows" / name).write_text(content if isinstance(content, str) else json.dumps(content))
     (folder / "README.md").write_text(readme)
+    (folder / "figures.md").write_text(MARKED)
     goals = {"zebra": {"goal": 1, "peer": 1234.5, "by": "a horse"}, "lut/cpu": {"why": "part"}, "replay/link-share": {"why": "one"}}
     (folder / "goals.json").write_text(json.dumps(goals))
-    return folder, collect_into_readme(folder)
+    return folder, collect_into_pages(folder)
 
 
-def collect_into_readme(folder):
+def collect_into_pages(folder):
     done = run("collect", folder / "rows", folder / "bench.json", folder / "bench.md", "--goals", folder / "goals.json")
-    return done if done.returncode else run("readme", folder / "bench.md", folder / "README.md", "--goals",
+    return done if done.returncode else run("pages", folder / "bench.md", folder / "figures.md", folder / "README.md", "--goals",
                                                folder / "goals.json")
 
 
@@ -117,19 +121,24 @@ def main():
     written = json.loads((folder / "bench.json").read_text())
     check(done.returncode == 0 and [row["name"] for row in written] == ["lut/cpu", "replay/link-share", "zebra"],
           "rows_are_put_together_in_order", done.stderr)
-    readme = (folder / "README.md").read_text()
-    check("| `replay/link-share` | 93.1 % |  | 100.0 % |  | of cycles |" in readme and "| `lut/cpu` | 1,573 |  |  |  | LUT |" in readme
-          and "old" not in readme and readme.startswith("# x\n") and readme.endswith("<!-- /bench -->\nrest\n"),
-          "readme_table_is_rewritten_and_the_rest_kept", readme)
-    check("| `zebra` | 1.50 | 1 |  | 1,234.5 (a horse) | ms |" in readme, "goals_and_peers_are_shown", readme)
+    readme, figures = [(folder / name).read_text() for name in ("README.md", "figures.md")]
+    for name, page in (("readme", readme), ("figures", figures)):
+        check("| `replay/link-share` | 93.1 % |  | 100.0 % |  | of cycles |" in page and "| --- | ---: |" in page
+              and "old" not in page and page.startswith("# x\n") and page.endswith("<!-- /bench -->\nrest\n"),
+              f"the_table_in_{name}_is_rewritten_and_the_rest_kept", page)
+    check("| `lut/cpu` | 1,573 |  |  |  | LUT |" in figures and "`lut/cpu`" not in readme, "what_is_no_headline_is_in_one_page", readme)
+    check("| `zebra` | 1.50 | 1 |  | 1,234.5 (a horse) | ms |" in figures, "goals_and_peers_are_shown", figures)
     known = json.loads((COLLECT.parent / "goals.json").read_text())
     check(known and all(set(goal) <= {"goal", "why", "floor", "peer", "by"} and ("goal" in goal) != ("why" in goal)
                         and ("peer" in goal) == ("by" in goal) for goal in known.values()), "goals_are_well_formed", known)
-    shown = re.findall(r"^\| `([^`]+)` \|", Path("README.md").read_text().split("<!-- bench -->")[1], re.M)
+    shown, few = [re.findall(r"^\| `([^`]+)` \|", Path(page).read_text().split("<!-- bench -->")[1].split("<!-- /bench -->")[0], re.M)
+                  for page in ("docs/manual/figures.md", "README.md")]
+    check(10 < len(few) < 40 and set(few) < set(shown), "the_readme_shows_some_of_them", few)
     check(len(shown) > 80 and not [name for name in shown if name not in known], "each_row_has_a_goal_or_says_why_not",
           [name for name in shown if name not in known])
-    again = collect_into_readme(folder)
-    check(again.returncode == 0 and (folder / "README.md").read_text() == readme, "a_second_run_changes_nothing")
+    again = collect_into_pages(folder)
+    check(again.returncode == 0 and (folder / "README.md").read_text() == readme and (folder / "figures.md").read_text() == figures,
+          "a_second_run_changes_nothing")
     for name, rows, words, text in (
             ("same_name_twice", {"a.json": [lut], "b.json": [lut]}, "is in", None),
             ("no_json", {"a.json": "{"}, "no JSON", None),
@@ -142,8 +151,9 @@ def main():
             ("no_rows", {}, "no rows", None),
             ("neither_goal_nor_reason", {"a.json": [{"name": "horse", "unit": "y", "value": 1}]}, "neither a goal for h", None),
             ("no_markers", {"a.json": [lut]}, "are not there once each", "# x\n")):
-        _, done = fresh(rows, *([text] if text else []))
-        check(done.returncode == 1 and words in done.stderr and len(done.stderr.splitlines()) <= 2, name, done.stderr)
+        where, done = fresh(rows, *([text] if text else []))
+        check(done.returncode == 1 and words in done.stderr and len(done.stderr.splitlines()) <= 2
+              and (where / "figures.md").read_text() == MARKED, name, done.stderr)
     figures = folder / "figures.json"
     figures.write_text(json.dumps({"firmware_cycles_per_packet": 97.25, "link_share": 0.91234, "bus_share": 0.5, "sim_khz": 512.04,
                                    "bytes_in": 8192, "bytes_moved": 2048, "cycles": 1033}))
