@@ -227,6 +227,7 @@ module ferry_engine #(
     wire        read_unordered;
     wire        read_protected;
     wire        read_buffered;
+    wire        read_translated;
     wire        block_coming;
     wire [1:0]  read_slot;
     wire [1:0]  read_pattern_log2;
@@ -277,7 +278,8 @@ module ferry_engine #(
         .urgent_waits(urgent_waits), .read_valid(read_valid), .read_take(read_take), .read_back(read_back),
         .read_urgent(read_urgent), .read_first(read_first),
         .read_op(read_op), .read_kind(read_kind), .read_is_list(read_is_list), .read_unordered(read_unordered),
-        .read_protected(read_protected), .read_buffered(read_buffered), .read_slot(read_slot), .read_pattern_log2(read_pattern_log2),
+        .read_protected(read_protected), .read_buffered(read_buffered), .read_translated(read_translated),
+        .read_slot(read_slot), .read_pattern_log2(read_pattern_log2),
         .read_shift(read_shift), .read_descending(read_descending), .read_chunk_end(read_chunk_end),
         .read_base(read_base), .read_empty(read_empty), .read_last(read_last), .read_list_base(read_list_base),
         .read_space(read_space), .write_space(write_space), .read_first_page_valid(first_page_valid), .read_first_page(first_page),
@@ -359,7 +361,8 @@ module ferry_engine #(
         .job_valid(read_valid), .job_take(read_take), .job_back(read_back), .job_urgent(read_urgent),
         .job_first(read_first), .job_op(read_op),
         .job_kind(read_kind), .job_is_list(read_is_list), .job_unordered(read_unordered),
-        .job_protected(read_protected), .job_buffered(read_buffered), .job_slot(read_slot), .job_pattern_log2(read_pattern_log2),
+        .job_protected(read_protected), .job_buffered(read_buffered), .job_translated(read_translated),
+        .job_slot(read_slot), .job_pattern_log2(read_pattern_log2),
         .job_shift(read_shift), .job_descending(read_descending), .job_chunk_end(read_chunk_end),
         .job_base(read_base), .job_empty(read_empty), .job_last(read_last), .job_list_base(read_list_base),
         .job_space(read_space), .fault_met(read_fault_met), .fault_slot(read_fault_slot), .fault_level(read_fault_level),

@@ -70,6 +70,8 @@ module ferry_job_queue #(
     output wire        read_unordered,
     output wire        read_protected,
     output wire        read_buffered,
+    // A side's pages are looked up in page tables.
+    output wire        read_translated,
     output wire [1:0]  read_slot,
     output wire [1:0]  read_pattern_log2,
     // (destination - source) mod 512. Its lower 3 bits: where the realigner puts byte lane 0.
@@ -275,6 +277,7 @@ module ferry_job_queue #(
     // memory would not read the rest of it.
     assign read_buffered = ONE_PORT || read_descending || read_is_list || destination_is_list || read_kind != `FERRY_ADDRESS_KIND_LOCAL
         || destination_kind != `FERRY_ADDRESS_KIND_LOCAL;
+    assign read_translated = read_kind == `FERRY_ADDRESS_KIND_VIRTUAL || destination_kind == `FERRY_ADDRESS_KIND_VIRTUAL;
 
     wire first_waits = waits_reg && !read_empty && !read_descending;
     assign read_first_page_valid[0] = first_waits && !is_fill && !read_is_list && read_kind == `FERRY_ADDRESS_KIND_VIRTUAL

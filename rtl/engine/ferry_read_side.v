@@ -52,6 +52,7 @@ module ferry_read_side #(
     input  wire        job_unordered,
     input  wire        job_protected,
     input  wire        job_buffered,
+    input  wire        job_translated,
     input  wire [1:0]  job_slot,
     input  wire [1:0]  job_pattern_log2,
     input  wire [8:0]  job_shift,
@@ -153,6 +154,7 @@ module ferry_read_side #(
     reg        urgent_reg;
     reg        descending_reg;
     reg        buffered_reg;
+    reg        translated_reg;
     reg [8:0]  shift_reg;
     // A job that is not urgent was left at this place, and is the next of its class.
     reg        resume_reg;
@@ -189,8 +191,7 @@ module ferry_read_side #(
     // Host bursts that are out.
     reg [LG_READS:0] host_reg;
     // Words of video memory that were asked for and have not come. Its answers come in order, so a walk waits behind these, once
-    // a level: of a job whose bursts wait for their data, as all between pages that are looked up, no more are out than a latency
-    // of some 100 cycles needs.
+    // a level: of a job whose pages are looked up no more are out than a latency of some 100 cycles needs.
     reg [LG_DATA:0] flying_reg;
     // Last bursts of turns that are out.
     reg [LG_READS:0] ends_out_reg;
@@ -316,7 +317,7 @@ module ferry_read_side #(
     wire order_ok = to_host || host_reg == 0;
     // Not from what is given up; what that has to do with a fault is told by the fault itself, as time is short.
     wire may_step = valid && !refused && !stopping && !cut_now_reg && !(wants_cut && at_block) && address_free && order_ok && entry_ready
-        && (to_host || few_fly || !buffered_reg) && (to_host || (urgent_reg || cut_reg ? room_ok : buffered_reg ? room_two : room_one));
+        && (to_host || few_fly || !translated_reg) && (to_host || (urgent_reg || cut_reg ? room_ok : buffered_reg ? room_two : room_one));
     assign step = may_step && (!wants_cut || descending_reg || (decided_reg && ends_reg));
     assign token_step = token_reg && entry_ready && room_ok;
 
@@ -418,6 +419,7 @@ module ferry_read_side #(
             urgent_reg <= job_urgent;
             descending_reg <= job_descending;
             buffered_reg <= job_buffered;
+            translated_reg <= job_translated;
             shift_reg <= job_shift;
         end
         if (start && !job_urgent) begin

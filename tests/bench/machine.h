@@ -115,7 +115,10 @@ static inline void copy_pages(struct machine *machine, uint32_t buffer, bool in,
 
 static inline uint32_t submit(struct machine *machine, uint32_t ring, uint32_t buffer)
 {
-    const struct ferry_gpu_entry entry = {machine->buffer[buffer].bus, 4 * machine->words[buffer], true, 0, buffer + 1};
+    const struct ferry_gpu_entry entry = {.buffer_address = machine->buffer[buffer].bus,
+                                          .buffer_bytes = 4 * machine->words[buffer],
+                                          .interrupt = true,
+                                          .fence_value = buffer + 1};
     uint32_t number;
     CHECK(ferry_gpu_ring_submit(machine->gpu, ring, &entry, &number));
     return number;

@@ -126,3 +126,10 @@ $(BUILD)/tests/bench_lut: tests/bench/test_lut.py rtl/lut.py rtl/synthesis.sh
 	install -m 755 $< $@
 
 TEST_PROGRAMS += $(BUILD)/tests/bench_lut
+
+# Those that are C are built with the tests: what is measured now and then only must not stop being built unseen.
+TEST_PROGRAMS += $(BUILD)/tests/bench_programs
+$(BUILD)/tests/bench_programs: tests/bench/test_programs.py tests/bench/goals.json docs/manual/figures.md \
+    $(addprefix $(BUILD)/bench/,path share rename addresses manager build_paging page_tables)
+	@mkdir -p $(@D)
+	install -m 755 $< $@

@@ -149,7 +149,13 @@ static double share(bool usb)
     struct machine machine;
     struct ferry_link *link;
     plug(&port, usb);
-    const struct ferry_channel channel = {&operations, &port, RATE, "bench", "bench", "it broke off", "is it on?"};
+    const struct ferry_channel channel = {.operations = &operations,
+                                          .context = &port,
+                                          .bytes_per_second = RATE,
+                                          .where = "bench",
+                                          .medium = "bench",
+                                          .closed = "it broke off",
+                                          .silent = "is it on?"};
     CHECK(ferry_framed_open(&channel, &config, &link));
     start_machine(&machine, link);
     const uint64_t down = port.to_device;

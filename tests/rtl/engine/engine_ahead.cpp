@@ -44,6 +44,25 @@ std::string walks_ahead(uint64_t seed)
     return "";
 }
 
+// Nothing of it is looked up, so as many reads are out as there is room, and a latency of 200 costs a page-out little
+// more than once.
+std::string what_is_not_looked_up_has_all_the_room(uint64_t seed)
+{
+    constexpr unsigned LATENCY = 200;
+    Bench bench(seed, 2);
+    bench.machine.timing = {LATENCY, 1, 0};
+    Job job;
+    job.destination_kind = FERRY_ADDRESS_KIND_SYSTEM;
+    job.source = PLAIN_AT;
+    job.destination = HOST_BASE;
+    job.length = 65536;
+    bench.submit(job);
+    const uint64_t begin = bench.machine.cycle;
+    std::string wrong = finish(bench.machine, bench.reference);
+    const uint64_t took = bench.machine.cycle - begin, most = 65536 / 8 + 5 * LATENCY;
+    return !wrong.empty() || took <= most ? wrong : std::to_string(took) + " cycles of " + std::to_string(most);
+}
+
 // Whether a job has a page looked up while a plain one before it runs, of another slot.
 bool is_asked_for(Bench &bench, const Job &job)
 {
@@ -336,6 +355,7 @@ std::string resets_at_the_end_ahead(uint64_t seed)
 
 const std::vector<Test> AHEAD_TESTS = {
     {"walks_ahead", walks_ahead},
+    {"what_is_not_looked_up_has_all_the_room", what_is_not_looked_up_has_all_the_room},
     {"what_is_asked_for_ahead", what_is_asked_for},
     {"asked_for_once_ahead", asked_for_once},
     {"what_was_asked_is_not_kept", what_was_asked_is_not_kept},
