@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the README promises: its program compiles without a warning, runs and prints its line; its paths exist; the
-commands it names are make's. And the cases and proofs that the manual's tables of tests name exist.
+commands it names are make's. And the links of all pages lead somewhere, to a heading where they name one, and the cases and proofs
+that the manual's tables of tests name exist.
 
 usage: readme.py LIBS...      (run from the repository root)
 """
@@ -30,9 +31,29 @@ def check_program(text, compiler, libs):
 
 def check_paths(text):
     text = re.sub(r"<!-- bench -->.*<!-- /bench -->", "", text, flags=re.S)  # Names of figures look like paths.
-    for path in set(re.findall(r"`((?:contract|rtl|firmware|host-driver|sim|tests|docs)/[\w./-]*)`", text)) | \
-            set(re.findall(r"\]\(((?!https?:)[^)]+)\)", text)):
+    for path in set(re.findall(r"`((?:contract|rtl|firmware|host-driver|sim|tests|docs)/[\w./-]*)`", text)):
         assert Path(path).exists(), f"{path} is named and does not exist"
+
+
+def without_code(page):
+    return re.sub(r"^```.*?^```", "", page.read_text(), flags=re.S | re.M)
+
+
+def anchors(page):
+    """What a heading is called in a link: small letters, hyphens for blanks, no other signs."""
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+            for heading in re.findall(r"^#+ (.*)$", without_code(page), re.M)}
+
+
+def check_links():
+    pages = [Path("README.md"), *Path("docs").rglob("*.md")]
+    assert len(pages) > 20, "the pages were not found"
+    for page in pages:
+        for link in re.findall(r"\]\(((?!https?:)[^)\s]+)\)", without_code(page)):
+            path, _, heading = link.partition("#")
+            target = page.parent / path if path else page
+            assert target.exists(), f"{page}: {link} is linked and does not exist"
+            assert not heading or heading in anchors(target), f"{page}: {link} names no heading"
 
 
 def check_commands(text):
@@ -68,6 +89,7 @@ def main():
         "program_compiles_with_clang_and_runs": lambda: check_program(text, "clang", sys.argv[1:]),
         "program_has_40_lines_at_most": lambda: check_length(text),
         "paths_exist": lambda: check_paths(text),
+        "links_of_all_pages_lead_somewhere": check_links,
         "commands_exist": lambda: check_commands(text),
         "cases_of_the_tables_exist": check_tables,
     }
