@@ -8,7 +8,7 @@ const char ferry_general_help[] =
     "  ferry replay TRACE   replay a program's memory trace through the whole machine and compare every byte\n"
     "  ferry policy TRACE   what sizes of video memory and policies would make of it, in seconds\n"
     "  ferry trace import   make a memory trace of what `apitrace dump` prints\n"
-    "  ferry report PAGE TRACE  the same as one page to look at: figures, pictures, memory map\n"
+    "  ferry report PAGE TRACE  what policy says, as one page to look at: figures, pictures, memory map\n"
     "  ferry list           which devices are reachable, how, and why not\n"
     "  ferry info           what the device and its firmware say about themselves\n"
     "  ferry selftest       a few checks of the whole path\n"
