@@ -12,10 +12,13 @@
 #include "queues.h"
 #include "run.h"
 
+// Steps in which all that an input holds is done.
+#define PATIENCE 4000000u
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// Layout: one byte of rights, one of limits, one of faults; then for each buffer a byte of ring and interrupt, two of
-// length in double words, and the buffer.
+// Layout: one byte of rights, one of limits, one of faults and of page tables; then for each buffer a byte of ring and
+// interrupt, two of length in double words, and the buffer.
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t at = 3;
@@ -32,6 +35,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (data[1] & 2)
         machine.limits.local_limit = 0x100000000ull + 0x1000 * (data[1] >> 2 & 3);
+    // Without rectangles, a few words of which may take longer than anybody waits.
+    if (data[2] & 0x40) {
+        machine.capabilities |= FERRY_BAR0_CAPABILITIES_PAGE_TABLES_MASK;
+        machine.limits.page_tables = true;
+        machine.rights[0] |= data[2] & 0x80 ? FERRY_BAR0_RING_RIGHTS_TABLES_MASK : 0;
+        machine.rights[1] |= data[0] & 0x40 ? FERRY_BAR0_RING_RIGHTS_TABLES_MASK : 0;
+        machine.rights[2] |= data[0] & 0x80 ? FERRY_CORE_FETCH_NEXT_VIRTUAL_ONLY_MASK : 0;
+    }
     if (data[2] & 1)
         double_fault_job(data[2] >> 1 & 0x1f, FERRY_FAULT_KIND_HOST_ABORT, true, 0x1234, 8);
     while (at + 3 <= size && entries < 8) {
@@ -46,10 +57,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         double_submit((uint32_t)ring, words, (unsigned)(bytes / 4), entries++, interrupt);
         at += bytes;
     }
-    if (setjmp(double_stopped) == 0) {
+    double_deadline = machine.now + 2 * PATIENCE;
+    if (setjmp(double_left) == 0) {
         if (!ferry_firmware_start())
             abort();
-        for (uint64_t until = machine.now + 4000000; !double_idle() && machine.now < until;)
+        for (uint64_t until = machine.now + PATIENCE; !double_idle() && machine.now < until;)
             ferry_firmware_step();
     }
 
