@@ -5,13 +5,17 @@
 KMD_TEST_OBJECTS = $(call sanitized,$(KMD_LIBRARY) host-driver/ddi/flag_rules.c) $(BUILD)/obj-suite/$(KMD_LOADER).o
 KMD_TEST_HEADERS = $(HOST_HEADERS) $(wildcard sim/model/*.h tests/unit/kmd/*.h tests/unit/kmd/*/*.h)
 KMD_TESTS := $(addprefix $(BUILD)/tests/test_,adapter doorbells edges flip miniport notices page_tables paging_order paging_sizes resets \
-    user_order user_places views virtual_caps virtual_entries virtual_fence virtual_order virtual_tiles)
+    user_confined user_order user_places views virtual_caps virtual_entries virtual_fence virtual_order virtual_tiles)
 
 $(KMD_TESTS): $(BUILD)/tests/%: tests/unit/kmd/%.c $$(KMD_TEST_OBJECTS) $$(KMD_TEST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) -Itests/unit/kmd/no_firmware $< $(KMD_TEST_OBJECTS) $(KMD_WRAPS) -lcmocka -lpthread -o $@
 $(BUILD)/tests/test_virtual_tiles: tests/contract/tiles.h
 $(BUILD)/tests/test_edges: private KMD_WRAPS := -Wl,--wrap=realloc
+# What is left of a buffer is judged by the oracle of the firmware's tests.
+KMD_ORACLE := $(addprefix tests/unit/firmware/oracle,.c _rectangle.c)
+$(BUILD)/tests/test_user_confined: $(KMD_ORACLE) $(addprefix tests/unit/firmware/oracle,.h _rules.h)
+$(BUILD)/tests/test_user_confined: private KMD_WRAPS := $(KMD_ORACLE)
 TEST_PROGRAMS += $(KMD_TESTS)
 
 # Page tables and monitored fences, by operations that no program of the public API has carried out, on the device's Verilog too.
