@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agreement_buffers.h"
 
+#include "agreement_spaces.h"
+
 static uint64_t random_state;
 
 void draw_from(uint64_t seed)
@@ -27,9 +29,23 @@ void put_wide(struct buffer *b, uint64_t value)
     put(b, (uint32_t)(value >> 32));
 }
 
-// A place of one of three kinds, mostly good for `bytes` bytes.
+// Its packets name virtual addresses too.
+static bool has_spaces(const struct side *side)
+{
+    return side->tables.pages;
+}
+
+// One of the first `kinds` kinds of place, or an address.
+static uint32_t some_kind(const struct side *side, uint32_t kinds)
+{
+    return has_spaces(side) && draw(2) ? FERRY_ADDRESS_KIND_VIRTUAL : (uint32_t)draw(kinds);
+}
+
+// A place of one of three kinds, mostly good for `bytes` bytes; or an address.
 static uint64_t place(const struct side *side, uint32_t kind, uint64_t bytes)
 {
+    if (kind == FERRY_ADDRESS_KIND_VIRTUAL)
+        return spaces_address(bytes);
     uint64_t limit = kind == 1 ? SYSTEM_PAGES * 4096 : kind == 0 ? LOCAL_BYTES : APERTURE_USED * 4096;
     uint64_t base = kind == 1 ? side->pool.bus + SYSTEM_AT : 0;
 
@@ -95,14 +111,14 @@ static uint64_t rectangle_side(uint32_t words[2], uint64_t low, uint32_t width, 
     return low;
 }
 
-static void rectangle(struct buffer *b, const struct side *side, uint32_t unordered, uint32_t from, uint32_t to)
+static void rectangle(struct buffer *b, const struct side *side, uint32_t flags, uint32_t from, uint32_t to)
 {
     uint32_t width = 1 + (uint32_t)draw(draw(3) ? 70 : 400), last_row = (uint32_t)draw(draw(3) ? 6 : 40), words[4];
     uint64_t source = place(side, from, 8192), destination = place(side, to, 8192);
 
     source = rectangle_side(&words[0], source, width, last_row, from != 1);
     destination = rectangle_side(&words[2], destination, width, last_row, to != 1);
-    put(b, FERRY_OPCODE_COPY_RECTANGLE | 12u << 16 | unordered);
+    put(b, FERRY_OPCODE_COPY_RECTANGLE | 12u << 16 | flags);
     put(b, from | to << 2);
     put(b, width);
     put(b, last_row);
@@ -115,13 +131,15 @@ static void rectangle(struct buffer *b, const struct side *side, uint32_t unorde
 static void packet(struct buffer *b, const struct side *side)
 {
     uint32_t opcode = (uint32_t)draw(12), bytes = length();
-    uint32_t from = (uint32_t)draw(3), to = (uint32_t)draw(3);
+    uint32_t from = some_kind(side, 3), to = some_kind(side, 3);
     // Only the first packet can be said to read nothing that another one writes.
-    uint32_t unordered = b->first && !b->count && draw(2) ? FERRY_PACKET_HEADER_UNORDERED_MASK : 0;
+    uint32_t flags = b->first && !b->count && draw(2) ? FERRY_PACKET_HEADER_UNORDERED_MASK : 0;
 
+    if (has_spaces(side) && draw(12) == 0)
+        flags |= FERRY_PACKET_HEADER_PROTECTED_MASK;
     switch (opcode) {
     case FERRY_OPCODE_COPY:
-        put(b, opcode | 8u << 16 | unordered);
+        put(b, opcode | 8u << 16 | flags);
         put(b, from | to << 2);
         put(b, bytes);
         put(b, 0);
@@ -129,11 +147,12 @@ static void packet(struct buffer *b, const struct side *side)
         put_wide(b, place(side, to, bytes));
         break;
     case FERRY_OPCODE_COPY_PAGES: {
-        uint32_t first = (uint32_t)draw(4096), side_of_list = 1 + (uint32_t)draw(2), kind = draw(2) ? 0 : 2;
+        uint32_t first = (uint32_t)draw(4096), side_of_list = 1 + (uint32_t)draw(2), kind = some_kind(side, 2);
+        kind += kind == 1;
         bytes += !bytes;
         uint32_t pages = (first + bytes + 4095) / 4096;
 
-        put(b, opcode | (6 + 2 * pages) << 16 | unordered);
+        put(b, opcode | (6 + 2 * pages) << 16 | flags);
         put(b, side_of_list == 1 ? 1 | kind << 2 | 1u << 4 : kind | 1u << 2 | 2u << 4);
         put(b, bytes);
         put(b, first);
@@ -151,7 +170,7 @@ static void packet(struct buffer *b, const struct side *side)
         break;
     }
     case FERRY_OPCODE_FILL:
-        to = (uint32_t)draw(2);
+        to = some_kind(side, 2);
         put(b, opcode | 8u << 16);
         put(b, to << 2 | (uint32_t)draw(4) << 6);
         put(b, bytes);
@@ -192,7 +211,7 @@ static void packet(struct buffer *b, const struct side *side)
         break;
     }
     case FERRY_OPCODE_FENCE:
-        to = (uint32_t)draw(2);
+        to = some_kind(side, 2);
         put(b, opcode | 6u << 16);
         put(b, to << 2);
         put_wide(b, place(side, to, 8) & ~(uint64_t)(draw(20) ? 7 : 0));
@@ -206,7 +225,7 @@ static void packet(struct buffer *b, const struct side *side)
         put_wide(b, place(side, 0, bytes));
         break;
     case 10:
-    case 11: rectangle(b, side, unordered, from, to); break;
+    case 11: rectangle(b, side, flags, from, to); break;
     default: {
         uint32_t words = 2 + 2 * (uint32_t)draw(3);
 
@@ -215,6 +234,12 @@ static void packet(struct buffer *b, const struct side *side)
             put(b, (uint32_t)draw(1ull << 32));
     }
     }
+}
+
+// Video memory that addresses lead to has no other name.
+static bool meets_mapped(const struct side *side, uint64_t address, uint64_t bytes)
+{
+    return has_spaces(side) && address < side->local_bytes && address + bytes > LOCAL_BYTES;
 }
 
 // Each side is in memory that is the same on both machines or in none at all (of a destination: in the former); no byte
@@ -228,7 +253,7 @@ static bool harmless_rectangle(const uint32_t *words, const struct side *side)
         low[i] = rectangle_low(words, i, &bytes[i]);
         bool nowhere = i == 0 && low[i] + bytes[i] <= 0x100000;
 
-        if (bytes[i] > POOL_BYTES ||
+        if (bytes[i] > POOL_BYTES || (kinds[i] == 0 && meets_mapped(side, low[i], bytes[i])) ||
             (kinds[i] == 1 && !nowhere && (low[i] < system || low[i] + bytes[i] > system + SYSTEM_PAGES * 4096)))
             return false;
     }
@@ -254,6 +279,12 @@ static bool harmless(const struct buffer *b, const struct side *side)
             bytes = 8;
             address = b->words[at + 2] | (uint64_t)b->words[at + 3] << 32;
         }
+        if (opcode == FERRY_OPCODE_COPY && (b->words[at + 1] & 3) == 0 &&
+            meets_mapped(side, b->words[at + 4] | (uint64_t)b->words[at + 5] << 32, bytes))
+            return false;
+        if (opcode != FERRY_OPCODE_COPY_RECTANGLE && opcode != FERRY_OPCODE_READ && (b->words[at + 1] >> 2 & 3) == 0 &&
+            meets_mapped(side, address, bytes))
+            return false;
         if (opcode == FERRY_OPCODE_COPY_RECTANGLE) {
             if (words == 12 && at + 12 <= b->count && !harmless_rectangle(&b->words[at], side))
                 return false;

@@ -22,6 +22,8 @@ struct side {
     struct ferry_link *link;
     struct ferry_gpu *gpu;
     struct ferry_gpu_memory pool, check, commands;
+    struct ferry_gpu_memory host, tables; // Where there are page tables: agreement_spaces.h.
+    uint32_t local_bytes;                 // LOCAL_LIMIT: more than LOCAL_BYTES where there are.
     uint32_t faults;
 };
 

@@ -44,7 +44,8 @@ $(BUILD)/system/virtual $(BUILD)/system/tables: tests/system/virtual_machine.h
 $(BUILD)/system/va_threads $(BUILD)/tests/system_va_threads: tests/system/va_threads.h
 # Others come in between two reads of a walk.
 $(BUILD)/system/walks: private LDLIBS += -Wl,--wrap=ferry_gpu_window_read,--wrap=ferry_vidmm_read_table
-$(BUILD)/system/agreement: tests/system/agreement_buffers.c tests/system/agreement_buffers.h
+AGREEMENT := $(addprefix tests/system/agreement_,buffers.c buffers.h spaces.c spaces.h)
+$(BUILD)/system/agreement: $(AGREEMENT)
 
 $(BUILD)/tests/system_%_model: $(BUILD)/system/%
 	@mkdir -p $(@D)
@@ -121,7 +122,7 @@ soak-system: $(BUILD)/system/random_calls $(BUILD)/system/agreement $(BUILD)/tes
 # Programs of page tables on the model and on each back end, and a walker in Python that judges both.
 TABLE_AGREEMENT := $(BUILD)/system/table_agreement
 $(TABLE_AGREEMENT): tests/system/test_table_agreement.c tests/system/table_programs.c tests/system/table_programs.h \
-		tests/system/table_packets.h tests/system/agreement_buffers.c tests/system/agreement_buffers.h \
+		tests/system/table_packets.h $(AGREEMENT) \
 		tests/system/system.h $(BUILD)/libferry-san.a $(FLAGS)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c,$^) $(BUILD)/libferry-san.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@

@@ -1,27 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same random packet buffers, good and malformed, on the reference model and on another back end: the same fence
 // records, fault records and memory. Both sides map their host memory in the same order from the same seed, so bus
-// addresses agree, and a packet can be given to both as it is.
-#include "agreement_buffers.h"
+// addresses agree, and a packet can be given to both as it is. Once without page tables, whose addresses then lead
+// nowhere, and once with.
+#include "agreement_spaces.h"
 #include "system.h"
 
 #include "model/model_link.h"
 
-static void side_start(struct side *side)
+static void side_start(struct side *side, bool with_spaces)
 {
-    static const uint32_t rights[RINGS] = {7, 1, 0, 6};
+    const uint32_t rights[RINGS] = {7 | (with_spaces ? FERRY_GPU_RIGHT_TABLES : 0), 1, 0, 6};
 
+    side->local_bytes = with_spaces ? SPACES_END * 4096 : LOCAL_BYTES;
     ok(ferry_gpu_open(side->link, NULL, &side->gpu));
     ok(ferry_gpu_memory_allocate(side->gpu, POOL_BYTES, 0, &side->pool));
-    ok(ferry_gpu_memory_allocate(side->gpu, LOCAL_BYTES, 0, &side->check));
+    ok(ferry_gpu_memory_allocate(side->gpu, side->local_bytes, 0, &side->check));
     ok(ferry_gpu_memory_allocate(side->gpu, BATCH * 4096, 0, &side->commands));
+    if (with_spaces) {
+        ok(ferry_gpu_memory_allocate(side->gpu, SPACES_HOST_PAGES * 4096, 0, &side->host));
+        ok(ferry_gpu_memory_allocate(side->gpu, SPACES_TABLE_PAGES * 4096, 0, &side->tables));
+    }
     for (uint32_t ring = 0; ring < RINGS; ring++)
         ok(ferry_gpu_ring_create(side->gpu, ring, 4, rights[ring]));
-    ok(ferry_gpu_set_local_limit(side->gpu, LOCAL_BYTES));
+    ok(ferry_gpu_set_local_limit(side->gpu, side->local_bytes));
 }
 
 static void side_stop(struct side *side)
 {
+    ferry_gpu_memory_free(side->gpu, &side->tables);
+    ferry_gpu_memory_free(side->gpu, &side->host);
     ferry_gpu_memory_free(side->gpu, &side->commands);
     ferry_gpu_memory_free(side->gpu, &side->check);
     ferry_gpu_memory_free(side->gpu, &side->pool);
@@ -30,8 +38,9 @@ static void side_stop(struct side *side)
 
 // ---- Running ----------------------------------------------------------------------------------------------------
 
-// Of the buffers of a round: addresses of its space are all that it may name (contract, ring entry).
+// Of the buffers of a round: addresses of its space are all that it may name (contract, ring entry); which space.
 static bool virtual_only[BATCH];
+static uint32_t spaces[BATCH];
 
 // Submit buffers one behind the other and wait for the last.
 static void run_batch(struct side *side, uint32_t ring, const struct buffer *buffers, uint32_t count,
@@ -43,6 +52,7 @@ static void run_batch(struct side *side, uint32_t ring, const struct buffer *buf
         struct ferry_gpu_entry entry = {.buffer_address = side->commands.bus + i * 4096ull,
                                         .buffer_bytes = 4 * buffers[i].count,
                                         .fence_value = fence_value + i,
+                                        .space = fence_value ? spaces[i] : 0,
                                         .virtual_only = fence_value && virtual_only[i]};
 
         memcpy((uint8_t *)side->commands.address + i * 4096, buffers[i].words, 4 * buffers[i].count);
@@ -63,23 +73,39 @@ static void move_local(struct side *side, bool out)
 
     put(&b, FERRY_OPCODE_COPY | 8u << 16 | FERRY_PACKET_HEADER_PROTECTED_MASK);
     put(&b, out ? 1u << 2 : 1u);
-    put(&b, LOCAL_BYTES);
+    put(&b, side->local_bytes);
     put(&b, 0);
     put_wide(&b, out ? 0 : side->check.bus);
     put_wide(&b, out ? side->check.bus : 0);
     run(side, 0, &b, 0);
 }
 
+static void same_bytes(const struct ferry_gpu_memory *one, const struct ferry_gpu_memory *other, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bytes; i++)
+        ((uint8_t *)one->address)[i] = (uint8_t)draw(256);
+    memcpy(other->address, one->address, bytes);
+}
+
 static void same_start(struct side sides[2])
 {
-    for (uint32_t i = 0; i < POOL_BYTES; i++)
-        ((uint8_t *)sides[0].pool.address)[i] = (uint8_t)draw(256);
-    memcpy(sides[1].pool.address, sides[0].pool.address, POOL_BYTES);
+    bool with_spaces = sides[0].tables.pages;
+
+    same_bytes(&sides[0].pool, &sides[1].pool, POOL_BYTES);
+    same_bytes(&sides[0].check, &sides[1].check, sides[0].local_bytes);
+    if (with_spaces) {
+        same_bytes(&sides[0].host, &sides[1].host, SPACES_HOST_PAGES * 4096);
+        spaces_make(sides);
+    }
     for (int s = 0; s < 2; s++) {
         struct buffer b = {.count = 0};
 
-        memcpy(sides[s].check.address, sides[s].pool.address, LOCAL_BYTES);
         move_local(&sides[s], false);
+        if (with_spaces) {
+            spaces_tell(&b, &sides[s]);
+            run(&sides[s], 0, &b, 0);
+            b.count = 0;
+        }
         put(&b, FERRY_OPCODE_UNMAP_APERTURE | 6u << 16);
         put(&b, 0);
         put(&b, 0);
@@ -115,7 +141,7 @@ static bool refused(const struct ferry_fault *f)
 // down. A refused write cuts nothing.
 static bool same_fault(const struct ferry_fault *m, const struct ferry_fault *o, bool *cut)
 {
-    bool inside = m->kind >= FERRY_FAULT_KIND_HOST_UNSUPPORTED;
+    bool inside = m->kind >= FERRY_FAULT_KIND_HOST_UNSUPPORTED || m->walked;
     uint64_t apart = o->address <= m->address ? m->address - o->address : o->address - m->address;
 
     // A list entry that is no page, before which its job may have written.
@@ -127,14 +153,20 @@ static bool same_fault(const struct ferry_fault *m, const struct ferry_fault *o,
     bool table_first = (m->kind == FERRY_FAULT_KIND_HOST_UNSUPPORTED || entry) && !m->is_write &&
                        o->kind == FERRY_FAULT_KIND_APERTURE_INVALID && o->is_write;
 
-    *cut |= entry || (inside && !refused(m));
+    // So it is where both sides lead nowhere good, and one of them by a walk.
+    bool other_side = (inside || entry) && m->is_write != o->is_write && (m->walked || o->walked);
+
+    *cut |= entry || other_side || (inside && !refused(m));
     if (m->ring != o->ring || m->packet_offset != o->packet_offset || m->packet_header != o->packet_header ||
         m->fence_value != o->fence_value || m->buffer_address != o->buffer_address || o->written > m->written)
         return false;
     // The model says exactly how far it came; hardware says what is certain, and names the burst that failed, which
     // lies above the model's place when an overlapping copy goes downwards.
-    return table_first || (m->kind == o->kind && m->address_kind == o->address_kind && m->is_write == o->is_write &&
-                           (inside ? apart < 4096 : apart == 0));
+    bool same_walk = m->walked == o->walked && m->walk_space == o->walk_space && m->walk_level == o->walk_level &&
+                     m->walk_entry == o->walk_entry;
+    return table_first || other_side ||
+           (same_walk && m->kind == o->kind && m->address_kind == o->address_kind && m->is_write == o->is_write &&
+            (inside ? apart < 4096 : apart == 0));
 }
 
 // A write that the host refused is told when it comes, which may be before the faults of entries in front of its own:
@@ -227,21 +259,26 @@ static bool compare(struct side sides[2], uint32_t ring, const struct buffer *bu
         for (int s = 0; s < 2; s++)
             move_local(&sides[s], true);
         bad |= memcmp(sides[0].pool.address, sides[1].pool.address, POOL_BYTES) != 0;
-        bad |= memcmp(sides[0].check.address, sides[1].check.address, LOCAL_BYTES) != 0;
+        bad |= memcmp(sides[0].check.address, sides[1].check.address, sides[0].local_bytes) != 0;
+        bad |=
+            sides[0].host.pages && memcmp(sides[0].host.address, sides[1].host.address, SPACES_HOST_PAGES * 4096) != 0;
     }
     if (bad) {
         print_error("FERRY_SEED=%llu round %u ring %u: status %u and %u, retired %u and %u\n", (unsigned long long)seed,
                     round, ring, fences[0].status, fences[1].status, fences[0].retired, fences[1].retired);
         show_difference("host memory", sides[0].pool.address, sides[1].pool.address, POOL_BYTES);
         if (!cut)
-            show_difference("video memory", sides[0].check.address, sides[1].check.address, LOCAL_BYTES);
+            show_difference("video memory", sides[0].check.address, sides[1].check.address, sides[0].local_bytes);
+        if (sides[0].host.pages)
+            show_difference("mapped host memory", sides[0].host.address, sides[1].host.address,
+                            SPACES_HOST_PAGES * 4096);
         show_buffers(&sides[0], buffers, count);
         fail();
     }
     return !cut;
 }
 
-static void both_back_ends_agree(void **state)
+static void agree(bool with_spaces)
 {
     struct side sides[2] = {{0}};
     struct ferry_link_config config = {.size = sizeof config, .seed = seed, .random_stall_percent = seed % 3 * 12};
@@ -250,12 +287,11 @@ static void both_back_ends_agree(void **state)
     unsigned all_rounds = on_model() ? 4000 : rounds(100, 200), faults = 0, all = 0;
     uint32_t writes = 0, capabilities;
 
-    (void)state;
     if (getenv("FERRY_STEPS"))
         all_rounds = (unsigned)strtoul(getenv("FERRY_STEPS"), NULL, 0);
     draw_from(seed);
     ok(ferry_link_open(backend, &config, &sides[1].link));
-    side_start(&sides[1]);
+    side_start(&sides[1], with_spaces);
     ferry_gpu_query(sides[1].gpu, &info);
     options.local_bytes = info.local_bytes;
     options.aperture_pages = info.aperture_pages;
@@ -263,7 +299,7 @@ static void both_back_ends_agree(void **state)
     ok(ferry_gpu_read32(sides[1].gpu, FERRY_BAR0_CAPABILITIES, &capabilities));
     options.tiling = FERRY_GET(FERRY_BAR0_CAPABILITIES_TILING, capabilities);
     ok(ferry_model_link_open(&options, &config, &sides[0].link));
-    side_start(&sides[0]);
+    side_start(&sides[0], with_spaces);
     assert_true(sides[0].pool.bus == sides[1].pool.bus && sides[0].commands.bus == sides[1].commands.bus);
 
     same_start(sides);
@@ -275,6 +311,7 @@ static void both_back_ends_agree(void **state)
         for (uint32_t i = 0; i < count; i++) {
             buffers[i].first = i == 0;
             virtual_only[i] = draw(4) == 0 && info.page_tables;
+            spaces[i] = with_spaces ? spaces_draw() : 0;
             make_buffer(&buffers[i], &sides[0]);
         }
         ok(ferry_gpu_ring_completed(sides[0].gpu, ring, &before));
@@ -291,9 +328,22 @@ static void both_back_ends_agree(void **state)
     side_stop(&sides[1]);
 }
 
+static void both_back_ends_agree(void **state)
+{
+    (void)state;
+    agree(false);
+}
+
+static void both_back_ends_agree_about_addresses(void **state)
+{
+    (void)state;
+    agree(true);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(both_back_ends_agree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(both_back_ends_agree),
+                                       cmocka_unit_test(both_back_ends_agree_about_addresses)};
 
     read_options(argc, argv);
     say_random();
