@@ -17,14 +17,16 @@ TEST_PROGRAMS += $(RTL_CPU_PROGRAMS) $(DEVICE_PROGRAMS)
 $(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) $(wildcard tests/rtl/rectangle/*.h) \
     tests/rtl/host/hostile_packets.h tests/unit/firmware/oracle.h $(VERILATED_RUNTIME) $(CONTRACT) $(VENV)/ready
 
-# --- Programs about the device as it ships: it is Verilated once, and they link it -----------------------------------
+# --- Programs about the device as it ships: it is Verilated once, with a look at its slots, and they link it ----------------------
 
 DEVICE_MODEL := $(BUILD)/verilated/ferry_device
 DEVICE_ARCHIVE := $(DEVICE_MODEL)/Vferry_device__ALL.a
 
-$(DEVICE_ARCHIVE): $(RTL_SOURCES) rtl/packaged_core.vlt rtl/rules.mk $(CONTRACT) $(FLAGS) $(VENV)/ready
+SLOT_WATCH := $(RTL_CPU_TEST)/slot_watch.v
+$(DEVICE_ARCHIVE): $(RTL_SOURCES) $(SLOT_WATCH) rtl/packaged_core.vlt rtl/rules.mk $(CONTRACT) $(FLAGS) $(VENV)/ready
 	@mkdir -p $(@D)
-	$(VERILATE) --cc --build -O3 $(RTL_FLAGS) $(RTL_DEVICE) --Mdir $(@D) -MAKEFLAGS "OPT_FAST=-O2 OPT_SLOW=-O1" > $(@D).log && touch $@
+	$(VERILATE) --cc --build -O3 $(RTL_FLAGS) $(RTL_DEVICE) $(SLOT_WATCH) --Mdir $(@D) \
+	    -MAKEFLAGS "OPT_FAST=-O2 OPT_SLOW=-O1" > $(@D).log && touch $@
 
 $(DEVICE_PROGRAMS): $(BUILD)/tests/rtl_%: $(RTL_CPU_TEST)/%_test.cpp $(DEVICE_ARCHIVE) $(VERILATED_RUNTIME) \
     $(wildcard $(RTL_CPU_TEST)/*.h tests/rtl/rectangle/*.h) tests/rtl/host/hostile_packets.h | $(BUILD)/firmware/firmware.bin
