@@ -70,8 +70,7 @@ int ferry_gpu_firmware_state(struct ferry_gpu *gpu, uint32_t *halt_code, uint32_
 #define FERRY_GPU_RIGHT_SYSTEM    0x1u // RING.RIGHTS.
 #define FERRY_GPU_RIGHT_APERTURE  0x2u
 #define FERRY_GPU_RIGHT_PROTECTED 0x4u
-#define FERRY_GPU_RIGHT_VIRTUAL   0x8u  // No addresses but virtual ones: takes away instead of giving.
-#define FERRY_GPU_RIGHT_TABLES    0x10u // Both only where there are page tables.
+#define FERRY_GPU_RIGHT_TABLES    0x10u // Only where there are page tables.
 
 struct ferry_gpu_entry {
     uint64_t buffer_address; // Bus address; multiple of 8.
@@ -92,8 +91,8 @@ struct ferry_gpu_fence {
     uint32_t last_faulted; // `retired` of the last of them.
 };
 
-/// Make ring `ring` of 2^entries_log2 entries (0 to 12) and enable it. Errors: ARGUMENT (no such ring, or it exists),
-/// NO_HOST_MEMORY.
+/// Make ring `ring` of 2^entries_log2 entries (0 to 12) and enable it. Errors: ARGUMENT (no such ring, it exists, or a
+/// right that the device does not know), NO_HOST_MEMORY.
 int ferry_gpu_ring_create(struct ferry_gpu *gpu, uint32_t ring, uint32_t entries_log2, uint32_t rights);
 /// Write one entry and ring the doorbell; *number (may be NULL) gets the value of `retired` that says it is done. The
 /// buffer stays the caller's and must not change before that. A doorbell that is not taken in time is rung again.

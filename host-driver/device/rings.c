@@ -48,7 +48,7 @@ int ferry_gpu_ring_create(struct ferry_gpu *gpu, uint32_t ring, uint32_t entries
 {
     uint32_t known = FERRY_GPU_RIGHT_SYSTEM | FERRY_GPU_RIGHT_APERTURE | FERRY_GPU_RIGHT_PROTECTED;
     if (gpu->info.page_tables) {
-        known |= FERRY_GPU_RIGHT_VIRTUAL | FERRY_GPU_RIGHT_TABLES;
+        known |= FERRY_GPU_RIGHT_TABLES;
     }
     if (ring >= gpu->info.rings || entries_log2 > ENTRIES_LOG2_MAX || (rights & ~known) != 0) {
         return FERRY_ERROR_ARGUMENT;

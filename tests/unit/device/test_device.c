@@ -76,6 +76,32 @@ static void bad_ring_arguments_change_nothing(void **context)
     assert_int_equal(reg(state, FERRY_BAR0_RING_AT + FERRY_BAR0_RING_STRIDE + FERRY_BAR0_RING_PRODUCER), 0);
 }
 
+// Whoever asks for a right, or to be confined, hears when the device knows nothing of that.
+static void a_ring_has_the_rights_that_the_device_knows(void **context)
+{
+    (void)context;
+    const uint32_t always = FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK | FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK |
+                            FERRY_BAR0_RING_RIGHTS_PROTECTED_MASK;
+    for (uint32_t page_tables = 0; page_tables < 2; page_tables++) {
+        struct ferry_gpu *gpu;
+        bool closed = false;
+        uint32_t known = always | (page_tables != 0 ? FERRY_BAR0_RING_RIGHTS_TABLES_MASK : 0), ring = 0, value;
+        struct fake_link *fake = fake_link_create(&closed);
+        fake->registers[FERRY_BAR0_CAPABILITIES / 4] |= FERRY_PUT(FERRY_BAR0_CAPABILITIES_PAGE_TABLES, page_tables);
+        assert_int_equal(ferry_gpu_open(&fake->link, NULL, &gpu), FERRY_OK);
+        for (uint32_t right = 1; right != 0; right <<= 1) {
+            assert_int_equal(ferry_gpu_ring_create(gpu, ring, 3, right),
+                             known & right ? FERRY_OK : FERRY_ERROR_ARGUMENT);
+            if (known & right) {
+                const uint32_t at = FERRY_BAR0_RING_AT + ring++ * FERRY_BAR0_RING_STRIDE;
+                assert_int_equal(ferry_gpu_read32(gpu, at + FERRY_BAR0_RING_RIGHTS, &value), FERRY_OK);
+                assert_int_equal(value, right);
+            }
+        }
+        ferry_gpu_close(gpu);
+    }
+}
+
 static void a_fault_shows_in_the_fence(void **context)
 {
     struct state *state = *context;
@@ -358,6 +384,7 @@ int main(void)
         CASE(ring_registers_and_entries_are_as_the_contract_says),
         CASE(a_full_ring_is_busy_and_goes_round),
         CASE(bad_ring_arguments_change_nothing),
+        cmocka_unit_test(a_ring_has_the_rights_that_the_device_knows),
         CASE(a_fault_shows_in_the_fence),
         CASE(waits_end_after_exactly_their_cycles),
         CASE(who_waits_is_patient_while_words_move),
