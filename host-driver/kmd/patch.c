@@ -35,6 +35,10 @@ static bool is_short(uint64_t bytes)
     return bytes <= (uint64_t)VIRTUAL_PAGES * PAGE_SIZE;
 }
 
+// A page of the host may have an address and a place in an aperture as well, and which place that is stands nowhere
+// here. So what is read of the host by the one is noted as this page too, where what is written by the other looks.
+#define ANY_PAGE (~(uint64_t)(PAGE_SIZE - 1))
+
 // By where the pages are: two addresses may lead to one page. Pages of the host are as an aperture's.
 static bool virtual_is_hazardous(struct kmd_adapter *adapter, uint32_t ring, const struct kmd_process *process,
                                  uint64_t address, uint64_t bytes)
@@ -64,6 +68,8 @@ static void note_virtual(struct kmd_adapter *adapter, uint32_t ring, const struc
 
     for (uint64_t at = address & ~(uint64_t)(PAGE_SIZE - 1); known != KMD_UNKNOWN && at < end; at += PAGE_SIZE) {
         known = kmd_known_page(process, at, &page);
+        if (!write && known == KMD_IN_HOST_MEMORY)
+            kmd_hazard_note_read(adapter, ring, FERRY_ADDRESS_KIND_SYSTEM, ANY_PAGE, PAGE_SIZE, number);
         if (!write && known != KMD_UNKNOWN)
             kmd_hazard_note_read(adapter, ring, kind_of(known), page, PAGE_SIZE, number);
         else if (known == KMD_IN_VIDEO_MEMORY)
@@ -86,10 +92,13 @@ static void note_write(struct kmd_adapter *adapter, uint32_t ring, const struct 
 static void note_read(struct kmd_adapter *adapter, uint32_t ring, const struct kmd_process *process, uint32_t kind,
                       uint64_t address, uint64_t bytes, uint32_t number)
 {
-    if (kind == FERRY_ADDRESS_KIND_VIRTUAL)
+    if (kind == FERRY_ADDRESS_KIND_VIRTUAL) {
         note_virtual(adapter, ring, process, address, bytes, number, false);
-    else
-        kmd_hazard_note_read(adapter, ring, kind, address, bytes, number);
+        return;
+    }
+    if (kind == FERRY_ADDRESS_KIND_APERTURE)
+        kmd_hazard_note_read(adapter, ring, kind, ANY_PAGE, PAGE_SIZE, number);
+    kmd_hazard_note_read(adapter, ring, kind, address, bytes, number);
 }
 
 // Does it write over what a packet of its ring reads that is not over?
@@ -99,7 +108,9 @@ static bool overwrites(struct kmd_adapter *adapter, uint32_t ring, const struct 
     uint64_t end = address + bytes, page;
 
     if (kind != FERRY_ADDRESS_KIND_VIRTUAL)
-        return kmd_hazard_overwrites(adapter, ring, kind, address, bytes);
+        return kmd_hazard_overwrites(adapter, ring, kind, address, bytes) ||
+               (kind == FERRY_ADDRESS_KIND_APERTURE &&
+                kmd_hazard_overwrites(adapter, ring, FERRY_ADDRESS_KIND_SYSTEM, ANY_PAGE, PAGE_SIZE));
     if (!process || !is_short(bytes))
         return kmd_hazard_overwrites_any(adapter, ring);
     for (uint64_t at = address & ~(uint64_t)(PAGE_SIZE - 1); at < end; at += PAGE_SIZE) {
@@ -107,6 +118,9 @@ static bool overwrites(struct kmd_adapter *adapter, uint32_t ring, const struct 
 
         if (known == KMD_UNKNOWN ? kmd_hazard_overwrites_any(adapter, ring)
                                  : kmd_hazard_overwrites(adapter, ring, kind_of(known), page, PAGE_SIZE))
+            return true;
+        if (known == KMD_IN_HOST_MEMORY &&
+            kmd_hazard_overwrites(adapter, ring, FERRY_ADDRESS_KIND_APERTURE, ANY_PAGE, PAGE_SIZE))
             return true;
     }
     return false;
