@@ -298,8 +298,9 @@ static void to_bytes(uint8_t *at, uint64_t value, unsigned bytes)
         at[i] = (uint8_t)(value >> 8 * i);
 }
 
-// A patch for the list, which is carried out on `before` as kmd.h has it.
-static D3DDDI_PATCHLOCATIONLIST some_patch(uint8_t *before, uint32_t bytes)
+// A patch for the list, which is carried out on `before` as kmd.h has it. The buffer stands `start` bytes behind its
+// begin.
+static D3DDDI_PATCHLOCATIONLIST some_patch(uint8_t *before, uint32_t bytes, uint32_t start)
 {
     uint32_t packet = 8 * (uint32_t)draw(bytes / 8), side = (uint32_t)draw(2), index = (uint32_t)draw(LIST);
     uint32_t field = packet + 8 * (1 + (uint32_t)draw(4));
@@ -314,9 +315,9 @@ static D3DDDI_PATCHLOCATIONLIST some_patch(uint8_t *before, uint32_t bytes)
     before[packet + 4] = (uint8_t)((before[packet + 4] & ~(3u << shift)) | place->kind << shift);
     to_bytes(before + field, (uint64_t)place->at + offset, 8);
     return (D3DDDI_PATCHLOCATIONLIST){.AllocationIndex = index,
-                                      .DriverId = FERRY_KMD_PATCH_ID(packet, side),
+                                      .DriverId = FERRY_KMD_PATCH_ID(start + packet, side),
                                       .AllocationOffset = offset,
-                                      .PatchOffset = field};
+                                      .PatchOffset = start + field};
 }
 
 static void patch_and_judge(struct rig *rig, HANDLE context, const DXGK_ALLOCATIONLIST *list,
@@ -324,19 +325,23 @@ static void patch_and_judge(struct rig *rig, HANDLE context, const DXGK_ALLOCATI
 {
     static struct oracle_result result;
     D3DDDI_PATCHLOCATIONLIST locations[PATCHES];
-    uint8_t before[4096], *after = rig->buffer.address;
+    uint8_t before[4096], front[64], *buffer = rig->buffer.address;
     struct commands c;
 
     fill_buffer(&c);
     uint32_t bytes = 4 * c.count, patches = c.count < 4 || draw(2) ? 0 : (uint32_t)draw(PATCHES);
+    uint32_t start = draw(2) ? 0 : 8 * (uint32_t)draw(sizeof front / 8);
+    uint8_t *after = buffer + start;
     memcpy(before, c.words, bytes);
     memcpy(after, c.words, bytes);
+    memcpy(front, buffer, start);
     for (unsigned i = 0; i < patches; i++)
-        locations[i] = some_patch(before, bytes);
+        locations[i] = some_patch(before, bytes, start);
     DXGKARG_PATCH patch = {.hContext = context,
-                           .pDmaBuffer = after,
+                           .pDmaBuffer = buffer,
                            .DmaBufferSize = 4096,
-                           .DmaBufferSubmissionEndOffset = bytes,
+                           .DmaBufferSubmissionStartOffset = start,
+                           .DmaBufferSubmissionEndOffset = start + bytes,
                            .pAllocationList = list,
                            .AllocationListSize = LIST,
                            .pPatchLocationList = locations,
@@ -344,6 +349,7 @@ static void patch_and_judge(struct rig *rig, HANDLE context, const DXGK_ALLOCATI
                            .PatchLocationListSubmissionLength = patches,
                            .NodeOrdinal = 2};
     assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_SUCCESS);
+    assert_memory_equal(front, buffer, start);
     oracle_run(after, bytes, limits, &result);
     judge_what_runs(after, &result);
     // And each packet by itself: of a buffer nothing runs behind the first bad one.
