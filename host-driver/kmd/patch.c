@@ -243,7 +243,8 @@ static NTSTATUS patch_paging(struct kmd_adapter *adapter, const DXGKARG_PATCH *p
     uint32_t record_at = p->DmaBufferPrivateDataSubmissionStartOffset;
     uint8_t *buffer = p->pDmaBuffer;
 
-    if (p->pAllocationList || p->AllocationListSize || p->PatchLocationListSubmissionLength)
+    if (p->NodeOrdinal != KMD_PAGING_RING || p->pAllocationList || p->AllocationListSize ||
+        p->PatchLocationListSubmissionLength)
         return STATUS_INVALID_PARAMETER;
     kmd_hazard_begin(adapter, KMD_PAGING_RING);
     // The records of the operations must cover the window without a gap: whatever lies in between is not ours.
@@ -333,7 +334,9 @@ static NTSTATUS patch_user(struct kmd_adapter *adapter, const DXGKARG_PATCH *p)
     const struct kmd_context *context = p->hContext;
     UINT first = p->PatchLocationListSubmissionStart, count = p->PatchLocationListSubmissionLength;
 
-    if (!context || first > p->PatchLocationListSize || count > p->PatchLocationListSize - first ||
+    // What the paging ring runs is not confined.
+    if (!context || p->NodeOrdinal != context->node || context->node == KMD_PAGING_RING ||
+        first > p->PatchLocationListSize || count > p->PatchLocationListSize - first ||
         (count && (!p->pPatchLocationList || !p->pAllocationList)) ||
         p->DmaBufferSubmissionEndOffset - p->DmaBufferSubmissionStartOffset < 8 * (count != 0))
         return STATUS_INVALID_PARAMETER;

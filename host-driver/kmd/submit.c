@@ -129,7 +129,8 @@ NTSTATUS kmd_submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOMMAND *s)
     const struct kmd_context *context = s->hContext;
     uint32_t node = s->Flags.Paging ? KMD_PAGING_RING : context ? context->node : KMD_RINGS;
     uint32_t bytes = s->DmaBufferSubmissionEndOffset - s->DmaBufferSubmissionStartOffset;
-    if (node >= KMD_RINGS || s->NodeOrdinal != node || bytes % 8 || bytes > adapter->info.slot_bytes)
+    if (node >= KMD_RINGS || s->NodeOrdinal != node || (node == KMD_PAGING_RING) != s->Flags.Paging || bytes % 8 ||
+        bytes > adapter->info.slot_bytes)
         return STATUS_INVALID_PARAMETER;
 
     bool names_places;

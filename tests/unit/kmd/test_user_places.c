@@ -318,6 +318,34 @@ static void what_is_not_listed_is_that_jobs_fault(void **state)
     assert_false(ferry_kmd_next_fault(rig->adapter, &fault));
 }
 
+// The paging ring runs whatever it is given: a user's buffer never comes there, and each is its context's node's.
+static void a_users_buffer_is_its_own_nodes(void **state)
+{
+    struct rig *rig = *state;
+    struct job job;
+
+    begin(rig, &job);
+    put(&job, FERRY_OPCODE_FILL, FERRY_PACKET_FILL_SIZE, 0, SYSTEM);
+    job.patch.DmaBufferSubmissionEndOffset = job.bytes;
+    for (UINT node = 0; node < 7; node++)
+        for (unsigned paging = 0; paging < 2; paging++) {
+            DXGKARG_SUBMITCOMMAND submit = {.hContext = paging ? rig->paging_context : rig->user_context,
+                                            .DmaBufferSize = 4096,
+                                            .DmaBufferSubmissionEndOffset = job.bytes,
+                                            .SubmissionFenceId = 1,
+                                            .NodeOrdinal = node};
+            bool good = !paging && node == 2;
+
+            job.patch.hContext = submit.hContext;
+            job.patch.NodeOrdinal = node;
+            assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &job.patch) == STATUS_SUCCESS, good);
+            submit.DmaBufferPhysicalAddress.QuadPart = (int64_t)rig->buffer.bus;
+            assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit) == STATUS_SUCCESS, good);
+        }
+    wait_for(rig, 2, 1);
+    end(rig, &job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +353,7 @@ int main(void)
         CASE(a_rectangle_lies_within_it_with_its_tiles),
         CASE(a_patch_that_goes_astray_leads_nowhere),
         CASE(what_is_not_listed_is_that_jobs_fault),
+        CASE(a_users_buffer_is_its_own_nodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
