@@ -10,10 +10,14 @@
 
 static void side_start(struct side *side, bool with_spaces)
 {
-    const uint32_t rights[RINGS] = {7 | (with_spaces ? FERRY_GPU_RIGHT_TABLES : 0), 1, 0, 6};
+    uint32_t rights[RINGS] = {7, 1, 0, 6};
+    struct ferry_gpu_info info;
 
-    side->local_bytes = with_spaces ? SPACES_END * 4096 : LOCAL_BYTES;
     ok(ferry_gpu_open(side->link, NULL, &side->gpu));
+    ferry_gpu_query(side->gpu, &info);
+    with_spaces = with_spaces && info.page_tables;
+    rights[0] |= with_spaces ? FERRY_GPU_RIGHT_TABLES : 0;
+    side->local_bytes = with_spaces ? SPACES_END * 4096 : LOCAL_BYTES;
     ok(ferry_gpu_memory_allocate(side->gpu, POOL_BYTES, 0, &side->pool));
     ok(ferry_gpu_memory_allocate(side->gpu, side->local_bytes, 0, &side->check));
     ok(ferry_gpu_memory_allocate(side->gpu, BATCH * 4096, 0, &side->commands));
@@ -311,7 +315,7 @@ static void agree(bool with_spaces)
         for (uint32_t i = 0; i < count; i++) {
             buffers[i].first = i == 0;
             virtual_only[i] = draw(4) == 0 && info.page_tables;
-            spaces[i] = with_spaces ? spaces_draw() : 0;
+            spaces[i] = sides[0].tables.pages ? spaces_draw() : 0;
             make_buffer(&buffers[i], &sides[0]);
         }
         ok(ferry_gpu_ring_completed(sides[0].gpu, ring, &before));
