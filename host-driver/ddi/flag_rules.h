@@ -47,9 +47,8 @@ extern const struct ferry_flag_rule ferry_flag_rules[FERRY_FLAG_RULES];
 /// The number of the first rejecting rule that the words break, 0 when they may be used.
 unsigned ferry_flags_rejected(UINT flags, UINT flags2, const struct ferry_flag_context *context);
 /// The name of a flag that breaks no rule and whose behaviour is not there yet, so that it must not be accepted; NULL
-/// when there is none. Taken without any behaviour because nothing of them can be missing: DisableLargePageMapping (no
-/// page is large), DisablePartialResidency (an allocation is placed whole), HistoryBuffer (made and ended as any
-/// other).
+/// when there is none. Taken without any behaviour because nothing of them can be missing: DisablePartialResidency (an
+/// allocation is placed whole), HistoryBuffer (made and ended as any other).
 const char *ferry_flags_unsupported(UINT flags, UINT flags2);
 /// Bit n set = rule Cn with verdict WARN or IGNORE is broken.
 uint32_t ferry_flags_warnings(UINT flags, UINT flags2, const struct ferry_flag_context *context);

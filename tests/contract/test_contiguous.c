@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is accessed by physical address is in one piece in a memory segment, however memory is cut up; and each page of
-// the aperture has an entry of its own, since there is no larger mapping.
+// the aperture has an entry of its own, since there is no larger mapping of it.
 #include <stdlib.h>
 
 #include "world.h"

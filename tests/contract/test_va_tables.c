@@ -347,6 +347,82 @@ static void a_greedy_program_leaves_others_a_first_mapping(void **state)
     world_close(world);
 }
 
+// ---- How large pages are ----
+
+// Entries that led to content, by the size of their pages; at least twice each, as it is looked before and behind each
+// build.
+static unsigned of_2_mib, of_64_kib, of_4_kib;
+static void count_entries(void *context)
+{
+    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &spy.building->UpdatePageTable;
+    (void)context;
+    if (spy.building->Operation != DXGK_OPERATION_UPDATE_PAGE_TABLE || !update->pPageTableEntries[0].Valid)
+        return;
+    if (update->PageTableLevel != 0)
+        of_2_mib += update->pPageTableEntries[0].LargePage;
+    else
+        *(update->Flags.Use64KBPages ? &of_64_kib : &of_4_kib) += update->NumPageTableEntries;
+}
+
+static void reads(struct world *world, D3DKMT_HANDLE allocation, D3DKMT_HANDLE result, uint64_t at, uint64_t page)
+{
+    const D3DKMT_HANDLE names[2] = {result, allocation};
+    world_wait(world, copy(world, world->context, names, BASE, at + PAGES(page), 64));
+    assert_int_equal(word_of(world, result, 0), world_word(3, PAGES(page) / 4));
+}
+
+// All that allows it has a large page. What says DisableLargePageMapping has entries of 4 KiB instead, and so has what
+// a driver of before WDDM 2.1 makes, which knows of no others; also what is left of a mapping, and once it is back.
+static void R147_R148_large_pages_are_only_where_the_driver_has_them(void **state)
+{
+    (void)state;
+    static const struct {
+        UINT flag, version;
+        bool large;
+    } cases[] = {{0, DXGKDDI_WDDMv3_2, true},
+                 {0, DXGKDDI_WDDMv2_1, true},
+                 {DXGK_ALLOC_FLAG_DISABLE_LARGE_PAGE_MAPPING, DXGKDDI_WDDMv3_2, false},
+                 {DXGK_ALLOC_FLAG_DISABLE_LARGE_PAGE_MAPPING, DXGKDDI_WDDMv2_1, false},
+                 {0, DXGKDDI_WDDMv2, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world_options options = updates_options(1200, 0);
+        options.machine.version = cases[i].version;
+        struct world *world = world_open(&options);
+        struct ferry_allocation_private wanted = world_private(PAGES(530), CPU | cases[i].flag);
+        D3DKMT_HANDLE allocation, result = content(world, 1, 1);
+        uint64_t at = BASE + PAGES(512);
+        wanted.Alignment = 512 * PAGE_SIZE;
+        assert_int_equal(world_try_create(world, &wanted, NULL, &allocation, NULL), FERRY_OK);
+        world_write(world, allocation, 3);
+        map(world, result, BASE, 1);
+        reserve(world, at, 1024);
+        map(world, allocation, at, 530);
+        of_2_mib = of_64_kib = of_4_kib = 0;
+        spy.in_build = count_entries;
+        world_require(world, allocation);
+        reads(world, allocation, result, at, 511);
+        assert_int_equal(of_2_mib, cases[i].large ? 2 : 0);
+        assert_int_equal(of_64_kib, cases[i].large ? 2 : 0);
+        assert_true(cases[i].large ? of_4_kib == 2 * 2 : of_4_kib >= 2 * 530); // more are in several buffers
+        // Four pages go, and the rest stays as it was, or has smaller ones.
+        struct ferry_vidmm_update hole = {.kind = FERRY_VIDMM_UNMAP, .address = at + PAGES(100), .bytes = PAGES(4)};
+        of_4_kib = 0;
+        update(world, world->context, &hole, 1);
+        reads(world, allocation, result, at, 99);
+        reads(world, allocation, result, at, 104);
+        assert_int_equal(of_4_kib > 0, cases[i].large);
+        world_write(world, allocation, 3);
+        assert_int_equal(world_place(world, allocation).segment, 0);
+        of_2_mib = of_64_kib = 0;
+        reads(world, allocation, result, at, 0);
+        reads(world, allocation, result, at, 529);
+        assert_int_equal(of_2_mib, 0);
+        assert_int_equal(of_64_kib > 0, cases[i].large);
+        spy.in_build = NULL;
+        world_close(world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +435,7 @@ int main(void)
         cmocka_unit_test(without_host_pages_it_does_not_begin),
         cmocka_unit_test(what_a_program_gives_up_is_not_anothers_before),
         cmocka_unit_test(a_greedy_program_leaves_others_a_first_mapping),
+        cmocka_unit_test(R147_R148_large_pages_are_only_where_the_driver_has_them),
     };
     return WORLD_RUN(tests);
 }

@@ -251,6 +251,13 @@ bool ferry_vm_virtual_scattered(struct ferry_vm_memory *memory, const struct fer
     return ferry_vm_segment_by_id(memory, allocation->segment)->aperture;
 }
 
+bool ferry_vm_virtual_page_by_page(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
+{
+    return ferry_vm_virtual_scattered(memory, allocation) ||
+           (allocation->flags & DXGK_ALLOC_FLAG_DISABLE_LARGE_PAGE_MAPPING) != 0 ||
+           memory->core->caps.WDDMVersion < DXGKDDI_WDDMv2_1;
+}
+
 // As the pager's line counts: an aperture's places from 0, a memory segment's from its base. Who unmaps an aperture's
 // comes behind whoever reads it, and who gives the pages away comes behind the unmapping.
 struct ferry_vm_span ferry_vm_virtual_place(struct ferry_vm_memory *memory,
@@ -285,6 +292,7 @@ void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm
     struct ferry_vm_span reads = ferry_vm_virtual_place(memory, allocation, page);
     struct ferry_vm_piece piece;
     bool scattered = ferry_vm_virtual_scattered(memory, allocation);
+    bool page_by_page = ferry_vm_virtual_page_by_page(memory, allocation);
     // What was zeros has valid entries.
     const struct ferry_vm_range *zeros = ferry_vm_address_zeros(addresses, range->first);
     bool valid = zeros && zeros->first < end;
@@ -292,7 +300,7 @@ void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm
     ferry_vm_virtual_behind(memory, ferry_vm_virtual_of(allocation), more->after_node, more->after);
     range->shown_first = memory->sched->queued + 1;
     for (uint64_t at = range->first; at < end; at += piece.pages) {
-        ferry_vm_address_piece(addresses, at, end, place + at, scattered, &piece);
+        ferry_vm_address_piece(addresses, at, end, place + at, page_by_page, &piece);
         DXGK_PTE entry = ferry_vm_virtual_page_pte(memory, allocation, range, &piece, place + at);
         // The table that stood in a large page's place was valid.
         valid |= piece.table->level != 0;
@@ -317,12 +325,12 @@ void ferry_vm_virtual_hide_range(struct ferry_vm_memory *memory, struct ferry_vm
     uint64_t end = range->first + range->pages, place = page + ferry_vm_range_more(range)->offset - range->first;
     struct ferry_vm_span reads = ferry_vm_virtual_place(memory, allocation, page);
     struct ferry_vm_piece piece;
-    bool scattered = ferry_vm_virtual_scattered(memory, allocation);
+    bool page_by_page = ferry_vm_virtual_page_by_page(memory, allocation);
     // Of what is left of one, too: its smaller pages beside the hole stand behind the same job, and are called off
     // whenever those are.
     bool never_shown = ferry_vm_called_off(memory->sched, range->shown_first, range->shown);
     for (uint64_t at = range->first; at < end; at += piece.pages) {
-        ferry_vm_address_piece(addresses, at, end, place + at, scattered, &piece);
+        ferry_vm_address_piece(addresses, at, end, place + at, page_by_page, &piece);
         if (never_shown) {
             tell(memory, ferry_vm_virtual_of(allocation), allocation, &piece, nothing, FERRY_VM_HIDE);
             continue;

@@ -8,6 +8,9 @@
 
 /// Of what has a place: it is in an aperture, and is reached in the pages of its backing store, which lie anywhere.
 bool ferry_vm_virtual_scattered(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
+/// Each of its pages has an entry of its own in a table of the lowest level: it is scattered, or the driver wants it so
+/// (R147), or knows of no larger pages (R148). As long as it has its place this stays as it is.
+bool ferry_vm_virtual_page_by_page(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
 /// All of its place, which begins at this page.
 struct ferry_vm_span ferry_vm_virtual_place(struct ferry_vm_memory *memory,
                                             const struct ferry_vm_allocation *allocation, uint64_t page);

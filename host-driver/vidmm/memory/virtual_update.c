@@ -13,7 +13,7 @@ struct cut {
     struct ferry_vm_allocation *allocation;
     uint64_t base;     // an address and this are the page in the segment
     uint64_t switched; // large pages up to here have their tables again
-    bool scattered;    // each page has an entry of its own
+    bool page_by_page; // each page has an entry of its own
     struct ferry_vm_span reads;
 };
 
@@ -27,7 +27,7 @@ static struct zone zone_at(const struct cut *cut, uint64_t edge)
 {
     const struct ferry_vm_range *range = cut->range;
     struct zone zone = {0};
-    if (cut->scattered)
+    if (cut->page_by_page)
         return zone;
     ferry_vm_address_cut_entry(range->first, range->pages, range->first + cut->base, edge, &zone.first, &zone.end,
                                &zone.large);
@@ -90,7 +90,7 @@ static void hide_removed(struct cut *cut, uint64_t first, uint64_t end)
         to = first;
     }
     for (; at < to; at += piece.pages) {
-        ferry_vm_address_piece(&cut->update->space->addresses, at, to, at + cut->base, cut->scattered, &piece);
+        ferry_vm_address_piece(&cut->update->space->addresses, at, to, at + cut->base, cut->page_by_page, &piece);
         hide(cut, &piece);
     }
     if (high.end != 0 && at < end)
@@ -109,7 +109,7 @@ static void take_off(struct ferry_vm_memory *memory, const struct ferry_vm_updat
                       .range = range,
                       .allocation = allocation,
                       .base = page + more->offset - range->first,
-                      .scattered = ferry_vm_virtual_scattered(memory, allocation),
+                      .page_by_page = ferry_vm_virtual_page_by_page(memory, allocation),
                       .reads = ferry_vm_virtual_place(memory, allocation, page)};
     // What is left is there as soon as all of it was to be, and no sooner.
     ferry_vm_virtual_behind(memory, space, more->after_node, more->after);

@@ -166,9 +166,9 @@ struct ferry_vm_piece {
     bool repeat;           // all entries are the same one
 };
 /// The piece at page `at` of addresses up to `end` that are mapped to consecutive pages, of which `place` is at `at`:
-/// the largest page size that address, place and length allow. scattered: 4 KiB only.
+/// the largest page size that address, place and length allow. page_by_page: 4 KiB only.
 void ferry_vm_address_piece(const struct ferry_vm_address_space *space, uint64_t at, uint64_t end, uint64_t place,
-                            bool scattered, struct ferry_vm_piece *piece);
+                            bool page_by_page, struct ferry_vm_piece *piece);
 /// At most so many pieces has a mapping of so many pages.
 size_t ferry_vm_address_most_pieces(uint64_t pages);
 

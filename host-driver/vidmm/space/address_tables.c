@@ -262,14 +262,14 @@ void ferry_vm_tables_end(struct ferry_vm_address_space *space)
 // ---- Pieces -------------------------------------------------------------------------------------------------------
 
 void ferry_vm_address_piece(const struct ferry_vm_address_space *space, uint64_t at, uint64_t end, uint64_t place,
-                            bool scattered, struct ferry_vm_piece *piece)
+                            bool page_by_page, struct ferry_vm_piece *piece)
 {
     uint64_t here = FERRY_VM_LARGE_PAGES - at % FERRY_VM_LARGE_PAGES, left = here < end - at ? here : end - at;
     uint64_t off = at ^ place;
-    bool alike = !scattered && off % FERRY_VM_GROUP_PAGES == 0;
+    bool alike = !page_by_page && off % FERRY_VM_GROUP_PAGES == 0;
 
     *piece = (struct ferry_vm_piece){.first = at, .pages = left};
-    if (!scattered && off % FERRY_VM_LARGE_PAGES == 0 && left == FERRY_VM_LARGE_PAGES) {
+    if (!page_by_page && off % FERRY_VM_LARGE_PAGES == 0 && left == FERRY_VM_LARGE_PAGES) {
         piece->table = ferry_vm_address_table(space, at, 1);
         piece->count = 1;
     } else if (alike && at % FERRY_VM_GROUP_PAGES == 0 && left >= FERRY_VM_GROUP_PAGES) {
