@@ -93,7 +93,10 @@ static void a_renamed_allocation_is_destroyed_after_the_oldest_of_its_paging(voi
 static void R242_R247_instances_count_in_their_programs_budget(void **state)
 {
     (void)state;
-    struct world *world = open_held(64);
+    struct world_options machine = world_defaults();
+    machine.machine.aperture_bytes = PAGES(24); // of which a third is not what they count in
+    struct world *world = world_open(&machine);
+    world->knobs->by_place = true;
     struct ferry_vidmm_process_options options = {.size = sizeof(options), .weight = 1};
     D3DKMT_HANDLE programs[2], device, queue, context;
     for (unsigned i = 0; i < 2; i++)

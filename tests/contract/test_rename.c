@@ -162,6 +162,29 @@ static void R245_R246_the_list_is_as_long_as_the_program_needs_and_no_longer(voi
     world_close(world);
 }
 
+// Who fills all of the list again and again keeps it, however often it is looked at: else each look would end what the
+// next discard makes anew.
+static void R246_a_list_that_is_used_whole_is_not_cut(void **state)
+{
+    (void)state;
+    struct world *world = open_held(64);
+    D3DKMT_HANDLE a = world_create(world, PAGES(2), CPU);
+    world_require(world, a);
+    grow(world, a, 6);
+    for (unsigned round = 0; round < 40; round++) {
+        uint64_t fence = 0;
+        hold(world);
+        for (unsigned i = 0; i < 6; i++) {
+            discard(world, a, i);
+            fence = world_gpu_name(world, world->context, a, false);
+            assert_true(world_place(world, a).instances >= 6);
+        }
+        let_go(world, fence);
+    }
+    assert_int_equal(world_statistics(world).discard_stalls, 0);
+    world_close(world);
+}
+
 static void R247_pressure_trims_the_list(void **state)
 {
     (void)state;
@@ -401,6 +424,7 @@ int main(void)
         cmocka_unit_test(R241_R242_what_is_idle_is_not_renamed),
         cmocka_unit_test(R243_R244_the_list_is_cycled_one_step_a_discard),
         cmocka_unit_test(R245_R246_the_list_is_as_long_as_the_program_needs_and_no_longer),
+        cmocka_unit_test(R246_a_list_that_is_used_whole_is_not_cut),
         cmocka_unit_test(R247_pressure_trims_the_list),
         cmocka_unit_test(R248_R249_the_list_is_never_longer_than_its_limit),
         cmocka_unit_test(R250_without_a_limit_it_grows_with_what_is_in_flight),

@@ -226,11 +226,12 @@ static void R220_R221_R222_out_of_memory_changes_no_count_and_says_how_much(void
 {
     (void)state;
     struct world *world = world_open_default();
-    D3DKMT_HANDLE list[3];
+    D3DKMT_HANDLE list[5];
     for (unsigned i = 0; i < 3; i++)
         list[i] = world_create(world, PAGES(30), CPU);
+    list[3] = list[2], list[4] = list[0]; // more than once
     world_require(world, list[0]);
-    D3DDDI_MAKERESIDENT arguments = {.hPagingQueue = world->queue, .NumAllocations = 3, .AllocationList = list};
+    D3DDDI_MAKERESIDENT arguments = {.hPagingQueue = world->queue, .NumAllocations = 5, .AllocationList = list};
     assert_int_equal(ferry_vidmm_make_resident(world->manager, &arguments), FERRY_ERROR_NO_VIDEO_MEMORY);
     assert_int_equal(ferry_vidmm_hresult(FERRY_ERROR_NO_VIDEO_MEMORY), E_OUTOFMEMORY);
     assert_int_equal(arguments.NumBytesToTrim, PAGES(90 - 64));

@@ -191,10 +191,34 @@ static void what_ends_untold_is_no_hang(void **state)
     world_close(world);
 }
 
+// Whatever of the list is there already says nothing of the others, wherever it stands.
+static void R217_R218_all_of_a_list_is_waited_for(void **state)
+{
+    (void)state;
+    for (unsigned first = 0; first < 3; first++) {
+        struct world *world = world_open_default();
+        D3DKMT_HANDLE list[3];
+        world->knobs->delay = 5;
+        for (unsigned i = 0; i < 3; i++) {
+            list[i] = world_create(world, PAGES(2), CPU);
+            world_write(world, list[i], i);
+            if (i == first)
+                world_require(world, list[i]);
+        }
+        D3DDDI_MAKERESIDENT arguments = {.hPagingQueue = world->queue, .NumAllocations = 3, .AllocationList = list};
+        assert_int_equal(ferry_vidmm_make_resident(world->manager, &arguments), FERRY_PENDING);
+        assert_int_equal(ferry_vidmm_wait_paging(world->manager, world->queue, arguments.PagingFenceValue), FERRY_OK);
+        for (unsigned i = 0; i < 3; i++)
+            world_check_gpu(world, list[i], i);
+        world_close(world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(R217_make_resident_and_submit_never_wait_for_the_gpu),
+        cmocka_unit_test(R217_R218_all_of_a_list_is_waited_for),
         cmocka_unit_test(a_hang_costs_other_devices_nothing),
         cmocka_unit_test(a_job_behind_a_page_in_that_faults_does_not_run),
         cmocka_unit_test(paging_that_never_ends_is_a_time_out),

@@ -14,7 +14,9 @@ static struct umd_allocation *all[ALLOCATIONS];
 // The manager.
 static unsigned counts[ALLOCATIONS], attempts,
     fails_at, // the so-manieth attempt fails for want of host memory; 0 = none
-    there_at; // from this one on all content is in place already
+    there_at, // from this one on all content is in place already
+    falls_at, // with this one the room is less by four pages; 0 = with none
+    last_at;  // this one said that nothing more can be trimmed; 0 = none did
 static uint64_t room;
 // Another call is destroying this one, as soon as it is trimmed, or has begun to before; 0 = none.
 static D3DKMT_HANDLE going, gone;
@@ -33,6 +35,10 @@ int ferry_vidmm_make_resident(struct ferry_vidmm *manager, D3DDDI_MAKERESIDENT *
     uint64_t before = required();
     if (++attempts == fails_at)
         return FERRY_ERROR_NO_HOST_MEMORY;
+    if (attempts == falls_at)
+        room -= 4;
+    if (arguments->Flags.CantTrimFurther && !last_at)
+        last_at = attempts;
     if (attempts > 100) // a loop without end
         return FERRY_ERROR_DEVICE_LOST;
     for (UINT i = 0; i < arguments->NumAllocations; i++)
@@ -94,7 +100,7 @@ static int setup(void **state)
     (void)state;
     adapter_begin();
     memset(counts, 0, sizeof counts);
-    attempts = fails_at = 0;
+    attempts = fails_at = falls_at = last_at = 0;
     there_at = UINT32_MAX;
     going = gone = 0;
     room = ROOM;
@@ -164,6 +170,26 @@ static void just_enough_is_trimmed_from_the_oldest_on(void **state)
     all[A]->bytes = 12 * PAGE;
     assert_int_equal(ask(A), FERRY_PENDING);
     expect(1, 0, 0, 0);
+}
+
+// The budget may be less when the next attempt is made: then more is trimmed, as long as there is any, and only with
+// nothing left an attempt is the last.
+static void R225_R226_a_budget_that_falls_in_between_is_trimmed_for_again(void **state)
+{
+    (void)state;
+    for (unsigned i = A; i <= C; i++)
+        assert_int_equal(ask(i), FERRY_PENDING);
+    attempts = 0;
+    falls_at = 2;
+    assert_int_equal(ask(D), FERRY_PENDING);
+    expect(0, 0, 1, 1);
+    assert_int_equal(attempts, 3);
+    assert_int_equal(last_at, 0);
+    all[A]->bytes = 12 * PAGE;
+    assert_int_equal(ask(A), FERRY_ERROR_NO_VIDEO_MEMORY);
+    expect(0, 0, 0, 0);
+    assert_int_equal(attempts, 6);
+    assert_int_equal(last_at, 6);
 }
 
 static void what_lies_elsewhere_is_not_trimmed(void **state)
@@ -334,6 +360,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         CASE(just_enough_is_trimmed_from_the_oldest_on),
+        CASE(R225_R226_a_budget_that_falls_in_between_is_trimmed_for_again),
         CASE(what_lies_elsewhere_is_not_trimmed),
         CASE(what_was_trimmed_in_vain_is_put_back),
         CASE(what_was_trimmed_in_vain_has_its_place_again),
