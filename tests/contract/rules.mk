@@ -63,6 +63,11 @@ $(addprefix $(BUILD)/tests/contract_,va_programs va_programs_kmd): CROWD_WAITS +
 # This one is more than one file.
 $(addprefix $(BUILD)/tests/contract_,va_cells va_cells_kmd): $(BUILD)/obj-suite/$(CONTRACT_SUITE)/va_cells.o
 
+# This one has the user-mode driver's part above the manager.
+$(addprefix $(BUILD)/tests/contract_,trims trims_kmd): \
+		$(call sanitized,$(addprefix host-driver/umd/,residency.c call.c handles.c observer.c))
+$(BUILD)/obj-suite/$(CONTRACT_SUITE)/test_trims.o: | $(CONTRACT)
+
 .SECONDARY: $(MANAGER_SAN) $(MANAGER_TSAN)
 TEST_PROGRAMS += $(SUITE_PROGRAMS)
 -include $(shell find $(BUILD)/obj-suite $(BUILD)/obj-tsan -name '*.d' 2>/dev/null)

@@ -462,20 +462,15 @@ int main(void)
         cmocka_unit_test(what_is_required_is_never_a_victim),
         cmocka_unit_test(R218_values_of_a_queue_grow_and_failures_burn_none),
     };
-    // Calls of programs: the double has no user-mode driver above it, so these run on the real miniport, in
-    // system_residency and system_calls.
-    static const char *const of_programs[] = {
-        "R226_R229_the_trim_loop_makes_room_from_its_own_list",
-        "R231_R232_R233_R234_a_failing_call_leaves_everything_as_it_was",
-        "R235_R236_batches_before_a_failing_one_are_undone",
-        "R235_undoing_a_batch_loses_no_content",
-        "R226_R227_the_last_attempt_is_made_with_what_the_operation_needs_alone",
-        "R227_R228_R229_R230_the_last_attempt_of_what_is_vital_puts_the_device_in_error",
-    };
-    for (size_t i = 0; i < sizeof(of_programs) / sizeof(of_programs[0]); i++)
-        world_leaves_out("double", of_programs[i], "a rule of ferry.h; no user-mode driver stands above the double");
     world_leaves_out(
         "real", "more_devices_are_no_more_of_the_gpu",
         "jobs of this machine take the time of the paging beside them, so their number says nothing of shares");
+    static const char *const of_no_memory[] = {
+        "R182_R206_without_a_memory_segment_the_paging_process_has_no_addresses",
+        "R206_R207_R212_with_a_memory_segment_it_has_some",
+        "R206_without_a_memory_segment_content_comes_and_goes_by_mapping_alone",
+    };
+    for (size_t i = 0; i < sizeof(of_no_memory) / sizeof(of_no_memory[0]); i++)
+        world_leaves_out("real", of_no_memory[i], "its device has video memory: contract_no_memory");
     return WORLD_RUN(tests);
 }
