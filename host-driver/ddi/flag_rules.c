@@ -217,6 +217,15 @@ const char *ferry_flags_unsupported(UINT flags, UINT flags2)
     return NULL;
 }
 
+const char *ferry_lock_flags_unsupported(UINT flags)
+{
+    D3DDDICB_LOCKFLAGS lock = {.Value = flags};
+    return lock.IgnoreSync            ? "IgnoreSync"
+           : lock.NoExistingReference ? "NoExistingReference"
+           : lock.IgnoreReadSync      ? "IgnoreReadSync"
+                                      : NULL;
+}
+
 uint32_t ferry_flags_warnings(UINT flags, UINT flags2, const struct ferry_flag_context *context)
 {
     uint32_t warnings = 0;

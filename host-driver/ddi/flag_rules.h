@@ -50,6 +50,9 @@ unsigned ferry_flags_rejected(UINT flags, UINT flags2, const struct ferry_flag_c
 /// when there is none. Taken without any behaviour because nothing of them can be missing: DisablePartialResidency (an
 /// allocation is placed whole), HistoryBuffer (made and ended as any other).
 const char *ferry_flags_unsupported(UINT flags, UINT flags2);
+/// The name of a lock's flag that the contract has and whose behaviour is not there, so that it must not be accepted;
+/// NULL when there is none.
+const char *ferry_lock_flags_unsupported(UINT flags);
 /// Bit n set = rule Cn with verdict WARN or IGNORE is broken.
 uint32_t ferry_flags_warnings(UINT flags, UINT flags2, const struct ferry_flag_context *context);
 /// The bits that must be zero for a driver of this version (C11).

@@ -78,6 +78,10 @@ typedef union _D3DDDICB_LOCKFLAGS {
 #define D3DDDI_LOCK_ACQUIRE_APERTURE 0x040u
 #define D3DDDI_LOCK_DISCARD          0x080u
 #define D3DDDI_LOCK_USE_ALTERNATE_VA 0x200u
+// Not there: ferry_lock_flags_unsupported().
+#define D3DDDI_LOCK_IGNORE_SYNC           0x008u
+#define D3DDDI_LOCK_NO_EXISTING_REFERENCE 0x100u
+#define D3DDDI_LOCK_IGNORE_READ_SYNC      0x400u
 
 typedef enum _D3DDDI_OFFER_PRIORITY {
     D3DDDI_OFFER_PRIORITY_NONE = 0, // never in a call

@@ -324,8 +324,8 @@ int ferry_vidmm_read_table(struct ferry_vidmm *manager, uint64_t bus_address, ui
 /// it is ignored. While a call waits, others may use the allocation and take its room, and a lock that writes waits for
 /// that too, but not for ever: what comes behind the fourth time is not brought to its pages any more, and if the call
 /// fails then, that is lost and its device with it (DEVICE_LOST later). Errors: ARGUMENT, UNSUPPORTED (a flag of the
-/// contract that is not there), HANDLE, NOT_LOCKABLE (rule C17), LOCKED, BUSY (DO_NOT_WAIT), NO_HOST_MEMORY, TIMEOUT,
-/// DEVICE_LOST.
+/// contract that is not there: ferry_lock_flags_unsupported() names it; or one of ferry_vidmm_lock_linear()'s), HANDLE,
+/// NOT_LOCKABLE (rule C17), LOCKED, BUSY (DO_NOT_WAIT), NO_HOST_MEMORY, TIMEOUT, DEVICE_LOST.
 int ferry_vidmm_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, void **address);
 /// The same for the program of this device. Errors besides: FOREIGN for another device's allocation, unless it is
 /// shared and of the same program (R108).
@@ -345,9 +345,10 @@ int ferry_vidmm_unlock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation);
 /// memory in rows. flags: D3DDDI_LOCK_READ_ONLY, _WRITE_ONLY, _DO_NOT_WAIT, _LOCK_ENTIRE, _DO_NOT_EVICT, and
 /// _USE_ALTERNATE_VA with _ACQUIRE_APERTURE: what is evicted meanwhile goes to pages of the lock's (R81 to R89).
 /// private_data is for the miniport: which part of it is to be seen; ours takes the level. device 0 = its own. Errors:
-/// ARGUMENT, HANDLE, FOREIGN, UNSUPPORTED (it is not swizzled, there are no swizzling ranges, or USE_ALTERNATE_VA where
-/// the miniport has not said so, or of what is permanent or shared), NOT_LOCKABLE, LOCKED, BUSY, NOT_AVAILABLE (no
-/// range, and DO_NOT_EVICT or an overlay), NO_HOST_MEMORY, TIMEOUT, DEVICE_LOST.
+/// ARGUMENT, HANDLE, FOREIGN, UNSUPPORTED (it is not swizzled, there are no swizzling ranges, USE_ALTERNATE_VA where
+/// the miniport has not said so, or of what is permanent or shared; or a flag that is not there, as of a lock),
+/// NOT_LOCKABLE, LOCKED, BUSY, NOT_AVAILABLE (no range, and DO_NOT_EVICT or an overlay), NO_HOST_MEMORY, TIMEOUT,
+/// DEVICE_LOST.
 int ferry_vidmm_lock_linear(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE allocation, uint32_t flags,
                             uint32_t private_data);
 /// Its bytes from `offset` on, in rows; of the part that the lock was for, outside of which they are nobody's. All of

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "ddi/flag_rules.h"
+
 static void R237_R238_R239_R240_a_discard_of_busy_memory_gets_another_instance(void **state)
 {
     (void)state;
@@ -399,12 +401,21 @@ static void R240_lock_flags_that_are_not_there_are_refused(void **state)
     (void)state;
     struct world *world = open_held(64);
     D3DKMT_HANDLE a = world_create(world, PAGES(2), CPU);
+    static const struct {
+        UINT flag;
+        const char *name;
+    } nowhere[] = {{D3DDDI_LOCK_IGNORE_SYNC, "IgnoreSync"},
+                   {D3DDDI_LOCK_NO_EXISTING_REFERENCE, "NoExistingReference"},
+                   {D3DDDI_LOCK_IGNORE_READ_SYNC, "IgnoreReadSync"}};
     world_write(world, a, 1);
     world_require(world, a);
     for (unsigned bit = 0; bit < 32; bit++) {
         D3DDDICB_LOCKFLAGS flags = {.Value = 1u << bit};
-        bool missing = flags.IgnoreSync || flags.AcquireAperture || flags.NoExistingReference || flags.UseAlternateVA ||
-                       flags.IgnoreReadSync;
+        const char *named = ferry_lock_flags_unsupported(flags.Value), *name = "";
+        for (unsigned i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++)
+            name = flags.Value == nowhere[i].flag ? nowhere[i].name : name;
+        assert_string_equal(named ? named : "", name);
+        bool missing = named || flags.AcquireAperture || flags.UseAlternateVA;
         int expected = missing ? FERRY_ERROR_UNSUPPORTED : flags.Reserved ? FERRY_ERROR_ARGUMENT : FERRY_OK;
         void *address;
         flags.Discard |= missing; // neither beside Discard
