@@ -61,7 +61,8 @@ $(FIRMWARE) $(USB_CORE): device ;
 device:
 	@$(MAKE) --no-print-directory -C $(ROOT) firmware $(USB_CORE:$(ROOT)/%=%)
 
-$(OUT)/netlist.json: $(TOP).v $(RTL) $(wildcard $(ROOT)/rtl/*.vh $(ROOT)/rtl/*/*.vh) $(OUT)/litedram_core.v $(FIRMWARE) $(USB_CORE) Makefile
+$(OUT)/netlist.json: $(TOP).v $(RTL) $(wildcard $(ROOT)/rtl/*.vh $(ROOT)/rtl/*/*.vh) $(OUT)/litedram_core.v $(FIRMWARE) $(USB_CORE) \
+    Makefile $(ROOT)/boards/common.mk
 	@echo "$(NAME): synthesis"
 	@$(YOSYS) -q -l $(OUT)/synthesis.log -p "read_verilog -I$(ROOT)/build/generated $(ROOMS:%=-I$(ROOT)/rtl/%) $(TOP).v $(RTL) \
 	    $(OUT)/litedram_core.v $(USB_CORE) $(CORE); chparam -set FIRMWARE_HEX \"$(FIRMWARE)\" -set NAME \"$(NAME)\" \

@@ -114,10 +114,34 @@ def timing(folder):
         words = ["-o", f"{out}/acorn.edf", "flash", f"OUT={out}", f"FLASHER={flasher}"]
         code, lines = make(*words, f"VIVADO={vivado}", board="acorn")
         check((code == 0) == good == called.exists(), f"what_is_flashed_when_a_card_s_timing_is_{name}", lines)
+    # Nothing is met that was not looked at: the report is not there, is that of a run before, or has no path.
+    for name, report in (("no_report", f"rm -f {out}/timing.txt"), ("a_report_of_before", ":"),
+                         ("no_path", f"echo Slack: inf > {out}/timing.txt")):
+        (out / "timing.txt").write_text("Slack (MET) : 0.1ns")
+        (out / "acorn.bit").unlink(missing_ok=True)
+        vivado = stand_in(out / "vivado", f"{report}; touch {out}/acorn.bit")
+        code, lines = make("-o", f"{out}/acorn.edf", "bitstream", f"OUT={out}", f"VIVADO={vivado}", board="acorn")
+        check(code != 0 and lines[0].startswith("whether it meets its timing is not known: ") and not (out / "acorn.bit").exists(),
+              f"a_card_s_timing_of_which_there_is_{name}", lines)
+    (out / "acorn.bit").touch()
     os.utime(out / "acorn.bit", (1, 1))
     called.unlink()
     code, lines = make(*words, "VIVADO=false", board="acorn")
     check(code != 0 and not called.exists(), "an_older_card_s_bitstream_is_not_flashed", lines)
+
+
+def netlists(folder):
+    """What a netlist is made with is what it depends on; else it says that it is what it is not."""
+    out = Path(folder, "netlist")
+    out.mkdir()
+    (out / "netlist.json").touch()
+    firmware = stand_in(out / "firmware.hex", "")
+    old = [part for path in ("../../build/boards-venv/ready", out / "litedram_core.v", firmware) for part in ("-o", path)]
+    for changed, made in ((None, False), ("Makefile", True), ("../../boards/common.mk", True), ("../../boards/figures.py", False)):
+        code, lines = make(*map(str, old), *(("-W", changed) if changed else ()), "netlist", f"OUT={out}", f"FIRMWARE={firmware}",
+                           "YOSYS=false")
+        check((code != 0 and lines[0].endswith(": synthesis")) == made and (made or lines == [f"{out}/netlist.json"]),
+              f"a_netlist_after_a_change_of_{Path(changed or 'nothing').name}", lines)
 
 
 def rates():
@@ -164,6 +188,7 @@ def main():
         flash(folder)
         timing(folder)
         size(folder)
+        netlists(folder)
     rates()
     ids()
     code, lines = make("FPGA=12g", "bitstream")
