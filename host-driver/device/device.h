@@ -124,8 +124,8 @@ int ferry_gpu_wait(struct ferry_gpu *gpu, uint64_t cycles);
 uint64_t ferry_gpu_events(struct ferry_gpu *gpu);
 /// As ferry_gpu_wait(), but returns at once when more than `events` have come already. Errors: TIMEOUT.
 int ferry_gpu_wait_after(struct ferry_gpu *gpu, uint64_t events, uint64_t cycles);
-/// Wait until `retired` of the ring has reached `number`. Errors: ARGUMENT, TIMEOUT (`cycles` without any record; 0 as
-/// above), FIRMWARE (it halted).
+/// Wait until `retired` of the ring has reached `number`. Errors: ARGUMENT, TIMEOUT (`cycles` without any record, or
+/// with such alone behind which no ring's `retired` goes up; 0 as above), FIRMWARE (it halted).
 int ferry_gpu_wait_retired(struct ferry_gpu *gpu, uint32_t ring, uint32_t number, uint64_t cycles);
 /// Let the device run for exactly `cycles` (polling, idle time), handling what comes.
 int ferry_gpu_run(struct ferry_gpu *gpu, uint64_t cycles);

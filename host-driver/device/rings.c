@@ -268,8 +268,51 @@ int ferry_gpu_wait(struct ferry_gpu *gpu, uint64_t cycles)
     return ferry_gpu_wait_after(gpu, ferry_gpu_events(gpu), cycles);
 }
 
+/// Entries that have retired, of all rings together.
+static uint32_t all_retired(struct ferry_gpu *gpu)
+{
+    uint32_t retired = 0;
+    pthread_mutex_lock(&gpu->mutex);
+    for (uint32_t ring = 0; ring < FERRY_BAR0_RING_COUNT; ring++) {
+        retired += gpu->ring[ring].entries != 0 ? gpu->ring[ring].fence->retired : 0;
+    }
+    pthread_mutex_unlock(&gpu->mutex);
+    return retired;
+}
+
+/// How a wait is getting on that records alone do not end: a device may tell of things for ever.
+struct progress {
+    uint64_t since; // Nothing has retired, in cycles of the device's.
+    uint32_t retired;
+    bool looked; // At the words, of which there were so many.
+    uint64_t words;
+};
+
+/// Whether so many cycles (0: as of a wait) have passed in which nothing retired, nor, for who is patient, moved.
+static bool stands(struct ferry_gpu *gpu, struct progress *progress, uint64_t cycles)
+{
+    const uint64_t now = ferry_gpu_cycles(gpu), most = cycles != 0 ? cycles : FERRY_GPU_DEFAULT_TIMEOUT;
+    const uint32_t retired = all_retired(gpu);
+    uint64_t words = 0;
+    if (retired != progress->retired) {
+        progress->retired = retired;
+        progress->since = now;
+    }
+    if (now - progress->since < most) {
+        return false;
+    }
+    if (cycles == 0 && words_moved(gpu, &words) && (!progress->looked || words != progress->words)) {
+        progress->looked = true;
+        progress->words = words;
+        progress->since = now;
+        return false;
+    }
+    return true;
+}
+
 int ferry_gpu_wait_retired(struct ferry_gpu *gpu, uint32_t ring, uint32_t number, uint64_t cycles)
 {
+    struct progress progress = {.since = ferry_gpu_cycles(gpu), .retired = all_retired(gpu)};
     for (;;) {
         struct ferry_gpu_fence fence;
         const uint64_t events = ferry_gpu_events(gpu);
@@ -277,7 +320,7 @@ int ferry_gpu_wait_retired(struct ferry_gpu *gpu, uint32_t ring, uint32_t number
         if (error != FERRY_OK || (int32_t)(fence.retired - number) >= 0) {
             return error;
         }
-        error = ferry_gpu_wait_after(gpu, events, cycles);
+        error = stands(gpu, &progress, cycles) ? FERRY_ERROR_TIMEOUT : ferry_gpu_wait_after(gpu, events, cycles);
         if (error == FERRY_ERROR_TIMEOUT) {
             int state = ferry_gpu_firmware_state(gpu, NULL, NULL);
             return state == FERRY_ERROR_FIRMWARE ? state : error;

@@ -49,7 +49,8 @@ static int enter(struct kmd_adapter *adapter, uint32_t node, const struct ferry_
 
         if (error != FERRY_ERROR_BUSY)
             return error;
-        error = ferry_gpu_wait(adapter->gpu, 0);
+        const uint32_t newest = ferry_gpu_ring_newest(adapter->gpu, node);
+        error = ferry_gpu_wait_retired(adapter->gpu, node, newest - KMD_RING_ENTRIES + 1, 0);
         if (error != FERRY_OK)
             return error;
     }

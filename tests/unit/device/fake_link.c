@@ -122,6 +122,7 @@ static void advance(struct fake_link *fake, uint64_t cycles)
     fake->leap = 0;
     if (fake->moving != 0 && (fake->still_from == 0 || fake->cycles < fake->still_from))
         ++*at(fake, FERRY_BAR0_COUNTER_AT + fake->moving);
+    fake->reasons |= fake->tells ? FERRY_PUMP_WRITE : 0;
     if ((*at(fake, FERRY_BAR0_CONTROL) & 1) && fake->cycles >= fake->started_at + fake->boot_cycles) {
         *at(fake, FERRY_BAR0_FIRMWARE_STATE) = fake->final_state;
         *at(fake, FERRY_BAR0_FIRMWARE_VERSION) = 0x10000;

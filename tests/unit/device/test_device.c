@@ -200,6 +200,41 @@ static void words_are_looked_at_twice(void **context)
     assert_int_equal(ferry_gpu_wait(state->gpu, 0), FERRY_ERROR_TIMEOUT);
 }
 
+// A device that writes and writes, and retires nothing, is waited for no longer than one that says nothing; as long as
+// entries retire, of whatever ring, or words move, it is.
+static void records_alone_do_not_keep_who_waits(void **context)
+{
+    struct state *state = *context;
+    const struct ferry_gpu_entry entry = {0};
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 0, 4, 7), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 1, 4, 7), FERRY_OK);
+    state->fake->tells = true;
+    state->fake->retire_cycles = 0;
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 0, &entry, NULL), FERRY_OK);
+    uint64_t before = ferry_gpu_cycles(state->gpu);
+    assert_int_equal(ferry_gpu_wait_retired(state->gpu, 0, 1, 70000), FERRY_ERROR_TIMEOUT);
+    assert_true(ferry_gpu_cycles(state->gpu) - before < 80000);
+    before = ferry_gpu_cycles(state->gpu);
+    assert_int_equal(ferry_gpu_wait_retired(state->gpu, 0, 1, 0), FERRY_ERROR_TIMEOUT);
+    assert_true(ferry_gpu_cycles(state->gpu) - before < 3 * (uint64_t)FERRY_GPU_DEFAULT_TIMEOUT);
+    // Words are looked at for those who are patient alone.
+    state->fake->moving = FERRY_BAR0_COUNTER_HOST_READ_BEATS;
+    assert_int_equal(ferry_gpu_wait_retired(state->gpu, 0, 1, 70000), FERRY_ERROR_TIMEOUT);
+    state->fake->still_from = ferry_gpu_cycles(state->gpu) + 5 * (uint64_t)FERRY_GPU_DEFAULT_TIMEOUT;
+    assert_int_equal(ferry_gpu_wait_retired(state->gpu, 0, 1, 0), FERRY_ERROR_TIMEOUT);
+    assert_true(ferry_gpu_cycles(state->gpu) > state->fake->still_from);
+    state->fake->moving = 0;
+    // Each time before it is given up, one of the other ring's retires.
+    for (uint32_t n = 1; n <= 3; n++) {
+        state->fake->doorbell_at[0] = UINT64_MAX / 2;
+        state->fake->retire_cycles = 60000;
+        assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, NULL), FERRY_OK);
+        before = ferry_gpu_cycles(state->gpu);
+        assert_int_equal(ferry_gpu_wait_retired(state->gpu, 0, 1, 70000), FERRY_ERROR_TIMEOUT);
+        assert_true(ferry_gpu_cycles(state->gpu) - before > 125000);
+    }
+}
+
 static void a_halt_is_told_apart_from_a_timeout(void **context)
 {
     struct state *state = *context;
@@ -388,6 +423,7 @@ int main(void)
         CASE(a_fault_shows_in_the_fence),
         CASE(waits_end_after_exactly_their_cycles),
         CASE(who_waits_is_patient_while_words_move),
+        CASE(records_alone_do_not_keep_who_waits),
         CASE(words_are_looked_at_twice),
         CASE(a_halt_is_told_apart_from_a_timeout),
         CASE(interrupts_are_cleared_and_handed_on),
