@@ -245,7 +245,13 @@ static uint64_t cycles(struct ferry_link *link)
 {
     struct pci *pci = of(link);
     const uint64_t ran = pci->lost ? UINT64_MAX : device_cycles(pci);
-    pci->seen = ran != UINT64_MAX ? pci->before + ran : pci->seen; // Ones are nobody's answer.
+    if (ran != UINT64_MAX && pci->before + ran < pci->seen) {
+        // The kernel did it, which puts back what it knows of. Who waits for a time would wait as long as it had run.
+        pci->lost = true;
+        ferry_problem_set("the device at %s was reset by somebody else: its clock went back", pci->place.address);
+    } else if (ran != UINT64_MAX) { // Ones are nobody's answer.
+        pci->seen = pci->before + ran;
+    }
     return pci->seen;
 }
 

@@ -112,6 +112,32 @@ static void what_is_read_of_a_device_that_went_is_no_data(void **state)
     call->close(link);
 }
 
+/// The kernel resets a function for whoever asks it to (`reset` in sysfs, an error that the port above saw), and puts its
+/// configuration back: it answers, and has forgotten all. Whoever waited for a time would wait as long as it had run.
+static void a_clock_that_goes_back_is_a_device_that_was_reset(void **state)
+{
+    (void)state;
+    const off_t at = FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_CYCLES;
+    struct ferry_link *link = open_good();
+    const struct ferry_link_operations *call = link->operations;
+    uint32_t value;
+    tree_set_word("resource0", at + 4, 7);
+    assert_int_equal(call->cycles(link), 7ull << 32);
+    // Its own reset is none of these.
+    assert_int_equal(call->reset(link), FERRY_OK);
+    tree_set_word("resource0", at + 4, 0);
+    assert_int_equal(call->cycles(link), 7ull << 32);
+    tree_set_word("resource0", at, 5000);
+    assert_int_equal(call->cycles(link), (7ull << 32) + 5000);
+    assert_int_equal(call->cycles(link), (7ull << 32) + 5000);
+    tree_set_word("resource0", at, 4999);
+    assert_int_equal(call->cycles(link), (7ull << 32) + 5000);
+    assert_int_equal(call->read32(link, FERRY_BAR_REGISTERS, FERRY_BAR0_SCRATCH, &value), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(call->pump(link, 1000, NULL), FERRY_ERROR_DEVICE_LOST);
+    assert_string_equal(ferry_problem(), "the device at 0000:01:00.0 was reset by somebody else: its clock went back");
+    call->close(link);
+}
+
 static volatile sig_atomic_t signals;
 
 static void count_signal(int number)
@@ -376,6 +402,7 @@ int main(void)
         CASE(registers_and_video_memory),
         CASE(a_device_that_goes_is_lost_by_name),
         CASE(what_is_read_of_a_device_that_went_is_no_data),
+        CASE(a_clock_that_goes_back_is_a_device_that_was_reset),
         CASE(a_function_that_is_removed_ends_no_program),
         CASE(a_signal_that_a_process_sends_does_what_it_did),
         CASE(interrupt_messages_are_looked_for_in_memory),
