@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <usbredirparser.h>
 
+#include "server/peer.h"
 #include "server/wait.h"
 
 #define MOST_TRANSFERS 256u       // Of a guest's, that wait; libusb and a kernel keep some ten.
@@ -441,6 +442,7 @@ int redir_run(int listener, const struct redir_host *host, const volatile sig_at
         guest->host = host;
         guest->fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
         if (guest->fd >= 0 && start(guest)) {
+            server_peer_keep_asking(guest->fd);
             serve(guest, listener, stop);
         }
         leave(guest);

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "server/peer.h"
 #include "server/wait.h"
 
 #define MOST_HOSTS 32u
@@ -75,18 +74,6 @@ static bool make_room(struct server *server)
     return server->host_count < MOST_HOSTS;
 }
 
-/// A host whose machine lost its power, or its network, says no goodbye: it is asked whether it is there, and is missed
-/// after some 25 seconds. The system answers for one that is busy or stopped. On this machine's own sockets this fails.
-static void keep_asking(int fd)
-{
-    const int on = 1, first = 10, next = 5, times = 3; // Seconds.
-    if (setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &first, sizeof(first)) == 0) {
-        setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &next, sizeof(next));
-        setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof(times));
-        setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-    }
-}
-
 static void take_host(struct server *server, int listener)
 {
     const int fd = accept(listener, NULL, NULL);
@@ -105,7 +92,7 @@ static void take_host(struct server *server, int listener)
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid > 0) {
         host->pid = (uint32_t)who.pid;
     }
-    keep_asking(fd);
+    server_peer_keep_asking(fd);
     ferry_frames_start(&host->frames, 0);
     server->hosts[server->host_count++] = host;
 }

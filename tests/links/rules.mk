@@ -7,7 +7,7 @@ LINK_SAMPLE := failures
 # At a serial port and on USB, where the other end is C (serial_end, usb_end): what takes some seconds there.
 FRAMED_SAMPLE := residency runs calls call_backs
 
-$(BUILD)/tests/socket: tests/links/test_socket.py tests/links/frames.py $(BUILD)/ferry $(BUILD)/ferry-sim
+$(BUILD)/tests/socket: tests/links/test_socket.py tests/links/frames.py tests/links/peers.py $(BUILD)/ferry $(BUILD)/ferry-sim
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
@@ -34,7 +34,7 @@ $(BUILD)/system/libusb_redir.so: tests/links/libusb_redir.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fPIC -shared -fvisibility=hidden -Wl,-soname,libusb-1.0.so.0 $< -lusbredirparser -o $@
 
-$(BUILD)/tests/usb: tests/links/test_usb.py tests/links/redir.py tests/links/frames.py $(BUILD)/ferry $(BUILD)/ferry-sim \
+$(BUILD)/tests/usb: tests/links/test_usb.py tests/links/redir.py tests/links/frames.py tests/links/peers.py $(BUILD)/ferry $(BUILD)/ferry-sim \
     $(BUILD)/system/usb_end $(BUILD)/system/libusb_redir.so
 	@mkdir -p $(@D)
 	install -m 755 $< $@

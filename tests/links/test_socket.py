@@ -20,6 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, "tests/links")
 import frames  # noqa: E402
+import peers  # noqa: E402
 
 FERRY, SIMULATOR = "build/ferry", "build/ferry-sim"
 TRACE = "tests/data/neverball.memtrace.gz"
@@ -372,30 +373,21 @@ def deaths(path):
         check(good, "the_next_one_takes_the_path_over", said)
 
 
-def keeps_asking(link):
-    """Whether the system asks the other machine from time to time if it is there: the timer of the simulator's end is that of
-    keepalive (Documentation/networking/proc_net_tcp.rst)."""
-    ports = [f":{end[1]:04X}" for end in (link.getpeername(), link.getsockname())]
-    timer = "01"
-    while timer == "01":  # What it sent last is not acknowledged yet.
-        lines = [line.split() for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
-        timer = next(line[5][:2] for line in lines if line[1].endswith(ports[0]) and line[2].endswith(ports[1]))
-    return timer == "02"
-
-
 def internet():
     for _ in range(20):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             address = f"127.0.0.1:{free.getsockname()[1]}"
         try:
-            with simulator(address):
+            with simulator(address) as process:
                 good, said = info_is_right(address)
                 check(good, "a_host_is_served_over_tcp", said)
                 with socket.create_connection(("127.0.0.1", int(address.split(":")[1]))) as link:
                     link.sendall(frames.hello(3))
                     frames.answer(link, 3)
-                    check(keeps_asking(link), "a_host_whose_machine_is_gone_is_missed")
+                    check(peers.keeps_asking(link), "a_host_whose_machine_is_gone_is_missed")
+                    waits = peers.waits_for_acknowledgement(process, link)
+                    check(waits == 25000, "so_is_one_that_was_sent_something", waits)
                     expect("the_second_is_refused_over_tcp", 4, ["IN_USE", "in use by another host"], "info", "--backend",
                            f"socket:{address}")
             return

@@ -17,6 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, "tests/links")
 import frames  # noqa: E402
+import peers  # noqa: E402
 import redir  # noqa: E402
 
 FERRY, TRACE = "build/ferry", "tests/data/neverball.memtrace.gz"
@@ -175,6 +176,19 @@ def guests():
         check(ends[11] == (11, redir.BABBLE, 10, data[:10]) and ends[12][1] == redir.DONE, "a_packet_that_is_too_long_is_told", ends)
 
 
+def of_another_machine():
+    """A guest over TCP whose machine loses its network says nothing of that."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = free.getsockname()
+    with device("build/system/usb_end", f"127.0.0.1:{address[1]}") as process, socket.create_connection(address) as link:
+        link.sendall(struct.pack("<III64sI", redir.HELLO, 68, 0, b"a test", 0))
+        link.recv(4096)
+        check(peers.keeps_asking(link), "a_guest_whose_machine_is_gone_is_missed")
+        waits = peers.waits_for_acknowledgement(process, link)
+        check(waits == 25000, "so_is_one_that_was_sent_something", waits)
+
+
 def ask(guest, most):
     """Ask for the configuration until the other end reads no more; how many times it was asked."""
     guest.link.settimeout(5)
@@ -270,6 +284,7 @@ def main():
     print(f"FERRY_SEED={SEED}", flush=True)
     who_is_there()
     guests()
+    of_another_machine()
     deaf()
     deaths()
     in_verilog()
