@@ -99,6 +99,8 @@ void server_device_settle(struct server_device *device)
 {
     static const uint32_t none[8];
     ferry_packet_queue_end(&device->back);
+    ferry_sim_fail_bursts(device->sim, false, 0);
+    ferry_sim_fail_bursts(device->sim, true, 0);
     for (uint32_t ran = 0; ran < SETTLE_CYCLES && !device->stopped &&
                            (ferry_sim_queued(device->sim) != 0 || memcmp(device->reads, none, sizeof(none)) != 0);
          ran += SETTLE_SLICE) {

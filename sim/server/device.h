@@ -29,7 +29,8 @@ void server_device_take(struct server_device *device, const uint32_t *words, siz
 /// A message of the host's. What the device sends goes into `back`, the answer behind it.
 void server_device_message(struct server_device *device, const uint32_t *words, size_t count);
 /// The host is gone: run until nothing of it is on its way and its reads are answered, so that no answer reaches the
-/// next host, whose tags begin anew. Otherwise the device stays as it is: the next host resets it.
+/// next host, whose tags begin anew. Faults that it planted are taken away, which nobody else could. Otherwise the
+/// device stays as it is: the next host resets it.
 void server_device_settle(struct server_device *device);
 
 #endif

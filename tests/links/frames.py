@@ -16,7 +16,7 @@ VERSION = number("FERRY_CONTRACT_VERSION")
 MAGIC = number("FERRY_TUNNEL_HELLO_MAGIC_RESET")
 ACCEPTED, REFUSED_CONTRACT, IN_USE = (number(f"FERRY_TUNNEL_VERDICT_{name}") for name in ("ACCEPTED", "CONTRACT", "IN_USE"))
 CONTROL, COUNTED, CREDIT = 1 << 23, 1 << 15, 255 << 24
-RUN, RAN = (number(f"FERRY_TUNNEL_CODE_{name}") for name in ("RUN", "RAN"))
+RUN, RAN, PLANT = (number(f"FERRY_TUNNEL_CODE_{name}") for name in ("RUN", "RAN", "PLANT"))
 
 
 def frame(head, payload=b""):

@@ -346,6 +346,20 @@ def let_run(process, seconds, host):
         time.sleep(0.01)
 
 
+def plants(path):
+    """Faults that a host planted are its own: whoever comes next could not take them away."""
+    with simulator(f"unix:{path}"):
+        with connect(path) as link:
+            host = frames.Session(link, 1)
+            for number, value in ((2**32 - 1, 0), (2**32 - 1, 1)):
+                host.packet(struct.pack("<IIQ", frames.PLANT, number, value), frames.CONTROL)
+            host.run(1)
+            while host.ran == 0:
+                host.take()
+        done = run("selftest", "--backend", f"socket:unix:{path}")
+        check(done.returncode == 0 and "8 passed, 0 failed" in done.stdout, "what_a_host_planted_goes_with_it", done.stdout + done.stderr)
+
+
 def deaths(path):
     at = f"socket:unix:{path}"
     with simulator(f"unix:{path}") as process:
@@ -433,6 +447,7 @@ def main():
     whose_device(folder / "whose")
     several_devices(folder / "several")
     impostors(folder / "impostor")
+    plants(folder / "plants")
     deaths(folder / "deaths")
     internet()
     port_alone()
