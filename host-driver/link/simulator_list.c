@@ -41,11 +41,28 @@ static const char *argument(const char *arguments, size_t bytes, const char *opt
     return NULL;
 }
 
-static void tell(unsigned process, struct ferry_candidate *candidate, int error, ferry_candidate_callback *callback,
+/// As whom a process runs. false = it is gone.
+static bool owner(const char *root, unsigned process, unsigned *user)
+{
+    char text[2048];
+    const char *line = read_file(root, process, "status", text, sizeof(text)) == 0 ? NULL : strstr(text, "\nUid:");
+    return line != NULL && sscanf(line, " Uid: %*u %u", user) == 1;
+}
+
+/// Whoever opens what a process names connects to where that says, and believes what comes: of another user's that is
+/// for people to decide. Root may be believed.
+static void tell(const char *root, unsigned process, struct ferry_candidate *candidate, int error, ferry_candidate_callback *callback,
                  void *context)
 {
     snprintf(candidate->what, sizeof(candidate->what), "ferry-sim, process %u", process);
     ferry_candidate_judge(candidate, error, FERRY_REACH_READY);
+    unsigned user = 0;
+    if (error == FERRY_OK && owner(root, process, &user) && user != 0 && user != geteuid()) {
+        candidate->reach = FERRY_REACH_FOREIGN;
+        snprintf(candidate->problem, sizeof(candidate->problem),
+                 "it is user %u's, and asked only where you name it: `ferry info --backend %s`", user,
+                 candidate->backend);
+    }
     callback(context, candidate);
 }
 
@@ -77,7 +94,7 @@ static void tell_socket(const char *root, unsigned process, const char *address,
         ferry_problem_set("you may not connect to %s: it is another user's, or gone", whole);
         error = FERRY_ERROR_BACKEND;
     }
-    tell(process, &candidate, error, callback, context);
+    tell(root, process, &candidate, error, callback, context);
 }
 
 /// The other end of a pseudo terminal has a number, which the kernel tells of this one.
@@ -94,7 +111,7 @@ static void tell_terminals(const char *root, unsigned process, ferry_candidate_c
             struct ferry_candidate candidate = {0};
             snprintf(path, sizeof(path), "/dev/pts/%ld", strtol(index + strlen("tty-index:"), NULL, 10));
             snprintf(candidate.backend, sizeof(candidate.backend), "uart:%.60s", path);
-            tell(process, &candidate, ferry_serial_look(path), callback, context);
+            tell(root, process, &candidate, ferry_serial_look(path), callback, context);
         }
     }
     if (folder != NULL) {

@@ -35,7 +35,7 @@ static void take(void *context, const struct ferry_candidate *candidate)
 
 static const char *reach_name(enum ferry_reach reach)
 {
-    static const char *const names[] = {"ready", "unknown", "in use", "blocked"};
+    static const char *const names[] = {"ready", "unknown", "in use", "blocked", "foreign"};
     return (unsigned)reach < sizeof names / sizeof *names ? names[reach] : "?";
 }
 

@@ -73,6 +73,10 @@ int ferry_adapter_list(ferry_candidate_callback *callback, void *context)
         // Who was looked at and is free answers, or somebody comes first.
         if (fake && strcmp(fake, "changes") == 0 && i == 2)
             candidate.reach = FERRY_REACH_READY;
+        if (fake && strcmp(fake, "foreign") == 0 && i == 3) {
+            candidate.reach = FERRY_REACH_FOREIGN; // It would answer.
+            strcpy(candidate.problem, "it is user 5's");
+        }
         callback(context, &candidate);
     }
     return FERRY_OK;

@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -87,6 +88,11 @@ def probes():
           "the_file_has_names_as_they_are", rows)
 
 
+    done = run(FAKE, "list", "--probe", "--json", path, fake="foreign")
+    said = {line.split()[0]: line for line in done.stdout.splitlines()}
+    row = json.loads(path.read_text())["candidates"][3]
+    check(" foreign " in said["uart:/dev/ttyUSB0"] and said["uart:/dev/ttyUSB0"].endswith("; it is user 5's")
+          and row["reach"] == "foreign" and "device" not in row, "what_another_user_names_is_not_asked", (done, row))
     done = run(FAKE, "list", "--probe", "--json", path, fake="changes")
     rows = {row["backend"]: row for row in json.loads(path.read_text())["candidates"]}
     check(rows["socket:unix:/tmp/x"].get("device") == "double", "who_is_free_is_asked_too", rows)
@@ -158,8 +164,32 @@ def simulators():
     check(not said & {f"ferry-sim, process {process.pid}" for process in (listening, serial)}, "what_has_ended_is_gone", rows)
 
 
+def impostor():
+    """Of another user's process that calls itself a simulator only its place is told; nobody connects there. Only root can play that."""
+    if os.geteuid() != 0:
+        print("left out: another user's simulator: only root can be somebody else", flush=True)
+        return
+    with tempfile.TemporaryDirectory(prefix="ferry-impostor-") as place, socket.create_server(("127.0.0.1", 0)) as door:
+        address = f"127.0.0.1:{door.getsockname()[1]}"
+        os.chmod(place, 0o755)
+        os.symlink("/bin/sh", f"{place}/ferry-sim")
+        sleeps = [f"{place}/ferry-sim", "-c", "echo; read end", "sh", "--listen", address]
+        with subprocess.Popen(sleeps, user=65534, group=65534, extra_groups=[], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              cwd="/") as process:
+            process.stdout.readline()
+            rows = found("--probe")
+            process.kill()
+        door.settimeout(0)
+        with contextlib.suppress(BlockingIOError):
+            door.accept()[0].close()
+            check(False, "nobody_connects_where_another_user_says", rows)
+            return
+        row = rows.get(f"socket:{address}", {})
+        check(row.get("reach") == "foreign" and "it is user 65534's" in row["problem"], "nobody_connects_where_another_user_says", rows)
+
+
 def main():
-    for part in (lines, boards, probes, info, simulators):
+    for part in (lines, boards, probes, info, simulators, impostor):
         part()
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

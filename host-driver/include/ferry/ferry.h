@@ -109,13 +109,14 @@ enum ferry_reach {
     FERRY_REACH_UNKNOWN, // A port that can be opened; whether a device is at it, only opening it tells.
     FERRY_REACH_IN_USE,
     FERRY_REACH_BLOCKED,
+    FERRY_REACH_FOREIGN, // Another user's program says where it is: who opens that trusts him; he may be root.
 };
 struct ferry_candidate {
     size_t size;
     enum ferry_reach reach;
     char backend[128]; // For ferry_adapter_options.backend.
     char what[160];    // What is there, for people.
-    char problem[256]; // Why it cannot be opened now, and what to do; "" for READY and UNKNOWN.
+    char problem[256]; // Why it cannot be opened now, and what to do; "" for READY and UNKNOWN. FOREIGN: whose it is.
 };
 typedef void ferry_candidate_callback(void *context, const struct ferry_candidate *candidate);
 /// Call back for each adapter that could be opened on this machine, and for each that is there and cannot: what is

@@ -374,6 +374,28 @@ static void simulators_are_told_where_a_host_finds_them(void **state)
     told(0, FERRY_REACH_BLOCKED, "socket:unix:tmp", "ferry-sim, process 7", "it listens in a folder of its own");
 }
 
+/// Anybody may call a process of his ferry-sim, and have it name any place at all: nobody else connects there unasked.
+static void another_user_s_simulator_is_told_as_such(void **state)
+{
+    (void)state;
+    const unsigned users[] = {geteuid(), 0, geteuid() + 1, geteuid() + 4711};
+    char text[128], words[128];
+    PROCESS(7, "ferry-sim", "ferry-sim\0--listen\0localhost:4711");
+    for (unsigned n = 0; n < 4; n++) {
+        snprintf(text, sizeof(text), "Name:\tferry-sim\nUid:\t%u\t%u\t%u\t%u\nGid:\t0\t0\t0\t0\n", geteuid(), users[n],
+                 geteuid(), geteuid());
+        tree_text("proc/7/status", text);
+        list_simulators();
+        snprintf(words, sizeof(words), "it is user %u's, and asked only where you name it", users[n]);
+        told(0, n < 2 ? FERRY_REACH_READY : FERRY_REACH_FOREIGN, "socket:localhost:4711", "ferry-sim, process 7",
+             n < 2 ? "" : words);
+    }
+    // What cannot be opened at all is told so.
+    PROCESS(7, "ferry-sim", "ferry-sim\0--listen\0/nowhere/at/all");
+    list_simulators();
+    told(0, FERRY_REACH_BLOCKED, "socket:unix:/nowhere/at/all", "ferry-sim, process 7", "you may not connect to");
+}
+
 static void who_cannot_connect_is_told_what_to_do(void **state)
 {
     (void)state;
@@ -475,6 +497,7 @@ int main(void)
         CASE(ports_are_told_with_what_usb_says_of_them),
         CASE(a_port_in_use_or_another_s_is_told),
         CASE(simulators_are_told_where_a_host_finds_them),
+        CASE(another_user_s_simulator_is_told_as_such),
         CASE(what_serves_no_host_is_no_simulator),
         CASE(who_cannot_connect_is_told_what_to_do),
         CASE(an_address_is_as_long_as_there_is_room),
