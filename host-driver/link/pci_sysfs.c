@@ -15,6 +15,7 @@
 
 #include "ferry/error.h"
 #include "ferry_contract.h"
+#include "link/end_guard.h"
 #include "link/file_user.h"
 #include "link/link.h"
 #include "link/pci_function.h"
@@ -180,6 +181,7 @@ static void close_function(struct ferry_pci_function *function)
         munmap(sysfs->message, PAGE_BYTES);
     }
     if (sysfs->config >= 0) {
+        ferry_end_unguard(sysfs->config);
         close(sysfs->config);
     }
     free(sysfs);
@@ -262,6 +264,10 @@ static int bring_up(struct sysfs *sysfs)
         return error;
     }
     sysfs->config = error;
+    if (!ferry_end_guard(sysfs->config)) {
+        ferry_problem_set("this program has too many PCI functions open");
+        return FERRY_ERROR_BACKEND;
+    }
     if ((error = ferry_pinned_create(sysfs->place.root, &sysfs->pages)) != FERRY_OK) {
         return error;
     }

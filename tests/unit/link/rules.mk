@@ -74,7 +74,7 @@ TEST_PROGRAMS += $(BUILD)/tests/serial_port
 PCI_PROGRAMS := $(addprefix $(BUILD)/tests/,pci pci_memory pci_working vfio vfio_iommu)
 $(PCI_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c \
     $(call sanitized,$(wildcard host-driver/link/pci_*.c) \
-    $(addprefix host-driver/link/,backend_pci.c bar_guard.c page_slots.c pinned_pages.c file_user.c problem.c dma_map.c)) \
+    $(addprefix host-driver/link/,backend_pci.c bar_guard.c end_guard.c page_slots.c pinned_pages.c file_user.c problem.c dma_map.c)) \
     $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(LINK_TEST) -Wl,--wrap=pread,--wrap=mlock,--wrap=munlock,--wrap=nanosleep -lpthread
@@ -83,7 +83,7 @@ TEST_PROGRAMS += $(PCI_PROGRAMS)
 
 $(BUILD)/tests/list: tests/unit/link/test_list.c \
     $(call sanitized,$(wildcard host-driver/link/pci_*.c) \
-    $(addprefix host-driver/link/,bar_guard.c page_slots.c pinned_pages.c file_user.c problem.c dma_map.c serial_list.c serial_port.c \
+    $(addprefix host-driver/link/,bar_guard.c end_guard.c page_slots.c pinned_pages.c file_user.c problem.c dma_map.c serial_list.c serial_port.c \
     simulator_list.c socket_address.c)) $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(LINK_TEST)

@@ -221,6 +221,66 @@ static void a_signal_that_a_process_sends_does_what_it_did(void **state)
     assert_int_equal(WTERMSIG(status), SIGBUS);
 }
 
+/// What a child does with an open function, and then ends without closing it.
+static void opens_and_ends(int how)
+{
+    static struct ferry_link *link; // No leak.
+    const struct rlimit no_core = {0, 0};
+    (void)setrlimit(RLIMIT_CORE, &no_core);
+    assert_non_null(link = open_good());
+    if (how == 0) {
+        exit(0);
+    }
+    const pid_t child = how < 0 ? fork() : -1;
+    if (child > 0) { // A child of this one's is none that has the function.
+        (void)waitpid(child, NULL, 0);
+        _exit(tree_word("config", FERRY_CONFIG_SPACE_COMMAND) & FERRY_CONFIG_SPACE_COMMAND_BUS_MASTER_MASK ? 0 : 1);
+    }
+    (void)raise(how < 0 ? SIGTERM : how);
+    _exit(2);
+}
+
+/// A terminal's signal, or a fault of the program's own: its pages are others' at once, and nothing else would keep the
+/// device from them.
+static void a_program_that_ends_takes_the_device_off_the_bus(void **state)
+{
+    (void)state;
+    const int ends[] = {0, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGABRT, SIGKILL, -1};
+    struct sigaction now;
+    for (size_t n = 0; n < sizeof(ends) / sizeof(ends[0]); n++) {
+        int status;
+        fflush(NULL);
+        const pid_t child = fork();
+        if (child == 0) {
+            opens_and_ends(ends[n]);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (ends[n] > 0) {
+            assert_true(WIFSIGNALED(status));
+            assert_int_equal(WTERMSIG(status), ends[n]); // As it would have ended.
+        } else {
+            assert_int_equal(status, 0);
+        }
+        const bool reaches = (tree_word("config", FERRY_CONFIG_SPACE_COMMAND) & 4) != 0;
+        assert_int_equal(reaches, ends[n] == SIGKILL || ends[n] == -1);
+        tree_set_word("enable", 0, 0x30303030);
+    }
+    // Handlers are there while a function is open, and only where there was none.
+    struct sigaction own = {.sa_handler = count_signal}, before;
+    assert_int_equal(sigaction(SIGHUP, &own, &before), 0);
+    struct ferry_link *link = open_good();
+    signals = 0;
+    assert_int_equal(raise(SIGHUP), 0);
+    assert_int_equal(signals, 1);
+    assert_int_equal(sigaction(SIGTERM, NULL, &now), 0);
+    assert_true(now.sa_handler != SIG_DFL);
+    link->operations->close(link);
+    assert_int_equal(sigaction(SIGTERM, NULL, &now), 0);
+    assert_true(now.sa_handler == SIG_DFL);
+    assert_int_equal(sigaction(SIGHUP, &before, &now), 0);
+    assert_true(now.sa_handler == count_signal);
+}
+
 static void interrupt_messages_are_looked_for_in_memory(void **state)
 {
     (void)state;
@@ -405,6 +465,7 @@ int main(void)
         CASE(a_clock_that_goes_back_is_a_device_that_was_reset),
         CASE(a_function_that_is_removed_ends_no_program),
         CASE(a_signal_that_a_process_sends_does_what_it_did),
+        CASE(a_program_that_ends_takes_the_device_off_the_bus),
         CASE(interrupt_messages_are_looked_for_in_memory),
         CASE(interrupt_messages_may_stand_elsewhere_and_be_masked),
         CASE(an_interrupt_of_before_a_reset_is_none_behind_it),
