@@ -29,11 +29,16 @@ struct transfer {
     uint8_t bytes[TRANSFER_BYTES];
 };
 
+/// An endpoint that has stalled is asked for nothing more until its halt is cleared (USB 2.0, 9.4.5), and that not until
+/// what it was asked for has come back (libusb).
+enum halt { NONE, STALLED, EMPTIED };
+
 struct usb_channel {
     libusb_context *usb;
     libusb_device_handle *handle;
     int gone; // errno's number, or 0.
     unsigned errors, under_way;
+    enum halt halt_in, halt_out;
     struct transfer in[IN_TRANSFERS], out[OUT_TRANSFERS];
     unsigned next_in; // The oldest: transfers of one endpoint end in the order of their beginning.
 };
@@ -57,6 +62,20 @@ static void begin(struct transfer *transfer)
     channel->under_way++;
 }
 
+static void count_error(struct usb_channel *channel)
+{
+    channel->gone = ++channel->errors > MOST_ERRORS ? EPROTO : channel->gone;
+}
+
+/// However many of its transfers say so.
+static void note_stall(struct usb_channel *channel, enum halt *halt)
+{
+    if (*halt == NONE) {
+        *halt = STALLED;
+        count_error(channel);
+    }
+}
+
 /// What libusb calls when a transfer is over.
 static void LIBUSB_CALL ended(struct libusb_transfer *usb)
 {
@@ -69,22 +88,53 @@ static void LIBUSB_CALL ended(struct libusb_transfer *usb)
     case LIBUSB_TRANSFER_COMPLETED: channel->errors = 0; break;
     case LIBUSB_TRANSFER_CANCELLED: break;
     case LIBUSB_TRANSFER_NO_DEVICE: channel->gone = ENODEV; break;
-    default:
-        // The frames send again what did not arrive. A device that is pulled fails like this for a while, and one that
-        // has stalled its endpoints for ever.
-        channel->gone = ++channel->errors > MOST_ERRORS ? EPROTO : channel->gone;
+    // The frames send again what did not arrive. A device that is pulled fails like this for a while, and one that
+    // stalls its endpoints again and again for ever.
+    case LIBUSB_TRANSFER_STALL:
+        note_stall(channel, usb->endpoint == ENDPOINT_IN ? &channel->halt_in : &channel->halt_out);
         break;
+    default: count_error(channel); break;
+    }
+}
+
+/// Not in a call-back of libusb's, for this waits for the device's answer.
+static void clear_halt(struct usb_channel *channel, enum halt *halt, struct transfer *transfers, unsigned count)
+{
+    bool waits = false;
+    for (unsigned n = 0; n < count && *halt != NONE; n++) {
+        waits = waits || transfers[n].under_way;
+        if (*halt == STALLED && transfers[n].under_way) {
+            ferry_usb_library()->cancel_transfer(transfers[n].usb);
+        }
+    }
+    if (*halt == NONE || channel->gone != 0) {
+        return;
+    }
+    *halt = EMPTIED;
+    const int error = waits ? 0 : ferry_usb_library()->clear_halt(channel->handle, transfers[0].usb->endpoint);
+    if (error == LIBUSB_ERROR_NO_DEVICE) {
+        channel->gone = ENODEV;
+    } else if (error != 0) {
+        count_error(channel); // It is tried again.
+    } else if (!waits) {
+        *halt = NONE;
     }
 }
 
 /// Ask for more in place of what was read and what came empty.
 static void ask_again(struct usb_channel *channel)
 {
-    while (channel->gone == 0 && !channel->in[channel->next_in].under_way &&
+    while (channel->gone == 0 && channel->halt_in == NONE && !channel->in[channel->next_in].under_way &&
            channel->in[channel->next_in].taken >= (size_t)channel->in[channel->next_in].usb->actual_length) {
         begin(&channel->in[channel->next_in]);
         channel->next_in = (channel->next_in + 1) % IN_TRANSFERS;
     }
+}
+
+/// Something has come that was not read. Otherwise, unless its endpoint has stalled, it is under way.
+static bool has_bytes(const struct transfer *transfer)
+{
+    return !transfer->under_way && transfer->taken < (size_t)transfer->usb->actual_length;
 }
 
 static ssize_t usb_read(void *context, uint8_t *bytes, size_t room)
@@ -92,7 +142,7 @@ static ssize_t usb_read(void *context, uint8_t *bytes, size_t room)
     struct usb_channel *channel = context;
     size_t got = 0;
     ask_again(channel);
-    while (got < room && !channel->in[channel->next_in].under_way && channel->gone == 0) {
+    while (got < room && has_bytes(&channel->in[channel->next_in]) && channel->gone == 0) {
         struct transfer *transfer = &channel->in[channel->next_in];
         const size_t left = (size_t)transfer->usb->actual_length - transfer->taken;
         const size_t part = left < room - got ? left : room - got;
@@ -110,7 +160,7 @@ static ssize_t usb_read(void *context, uint8_t *bytes, size_t room)
 
 static struct transfer *free_out(struct usb_channel *channel)
 {
-    for (unsigned n = 0; n < OUT_TRANSFERS; n++) {
+    for (unsigned n = 0; n < OUT_TRANSFERS && channel->halt_out == NONE; n++) {
         if (!channel->out[n].under_way) {
             return &channel->out[n];
         }
@@ -137,12 +187,14 @@ static ssize_t usb_write(void *context, const uint8_t *bytes, size_t count)
 
 static unsigned look(struct usb_channel *channel, bool writes)
 {
+    clear_halt(channel, &channel->halt_in, channel->in, IN_TRANSFERS);
+    clear_halt(channel, &channel->halt_out, channel->out, OUT_TRANSFERS);
     ask_again(channel);
     if (channel->gone != 0) {
         errno = channel->gone;
         return FERRY_CHANNEL_GONE;
     }
-    return (!channel->in[channel->next_in].under_way ? FERRY_CHANNEL_READS : 0) |
+    return (has_bytes(&channel->in[channel->next_in]) ? FERRY_CHANNEL_READS : 0) |
            (writes && free_out(channel) != NULL ? FERRY_CHANNEL_WRITES : 0);
 }
 

@@ -27,6 +27,7 @@
     CALL(free_transfer)                                                                                                \
     CALL(submit_transfer)                                                                                              \
     CALL(cancel_transfer)                                                                                              \
+    CALL(clear_halt)                                                                                                   \
     CALL(handle_events_timeout_completed)
 
 struct ferry_usb_library {

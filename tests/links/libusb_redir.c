@@ -383,6 +383,18 @@ API int libusb_cancel_transfer(struct libusb_transfer *transfer)
     return LIBUSB_ERROR_NOT_FOUND;
 }
 
+API int libusb_clear_halt(libusb_device_handle *handle, unsigned char endpoint)
+{
+    libusb_context *usb = context_of(handle);
+    struct usb_redir_control_packet_header header = {
+        .request = LIBUSB_REQUEST_CLEAR_FEATURE, .requesttype = LIBUSB_RECIPIENT_ENDPOINT, .index = endpoint};
+    usb->answered = false;
+    usbredirparser_send_control_packet(usb->parser, usb->next_id++, &header, NULL, 0);
+    return await(usb, &usb->answered) && usb->answer_status == usb_redir_success ? 0
+           : usb->gone                                                           ? LIBUSB_ERROR_NO_DEVICE
+                                                                                 : LIBUSB_ERROR_IO;
+}
+
 API int libusb_handle_events_timeout_completed(libusb_context *usb, struct timeval *time, int *completed)
 {
     (void)completed;

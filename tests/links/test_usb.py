@@ -144,6 +144,8 @@ def deaths():
                   "a_wait_for_paging_tells_that_the_device_is_gone", said)
     with device():
         works("plugged_in_again_it_works")
+    with device("build/system/usb_end", f"unix:{PORT}", str(SEED), "Pageferry", "200"):
+        works("endpoints_that_stall_go_on")
 
 
 def guests():

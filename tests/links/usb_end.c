@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device on a USB port, as the host sees one, and fast: the simulated device, its end of the frames the C one, and
 // endpoints that are nothing but bytes, instead of Verilog at two pins. For what is the host's: hosts that come and go,
-// ports that are pulled. usage: usb_end SOCKET [SEED [MAKER]]     prints a line once guests may come.
+// ports that are pulled. usage: usb_end SOCKET [SEED [MAKER [STALLS]]]     prints a line once guests may come. With STALLS each endpoint
+// stalls every so many packets.
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,8 @@
 struct end {
     struct c_end device;
     bool owes_end; // The last packet was full.
+    unsigned stalls, packets[2];
+    bool stalled[2]; // What goes to the device, and what comes.
     uint8_t bytes[4096];
     size_t count, taken;
 };
@@ -50,9 +53,12 @@ static enum redir_result control(void *context, const uint8_t setup[8], uint8_t 
     uint8_t answer[64];
     size_t bytes = 0;
     const size_t room = setup[6] | (size_t)setup[7] << 8;
-    (void)context;
     if (setup[0] == 0 && setup[1] == 9)
         return REDIR_DONE;
+    if (setup[0] == 2 && setup[1] == 1 && setup[2] == 0) {
+        ((struct end *)context)->stalled[setup[4] >> 7] = false;
+        return REDIR_DONE;
+    }
     if (setup[0] != 0x80 || setup[1] != 6)
         return REDIR_STALL;
     if (setup[3] == 1)
@@ -68,10 +74,18 @@ static enum redir_result control(void *context, const uint8_t setup[8], uint8_t 
     return REDIR_DONE;
 }
 
+static bool stalls(struct end *end, unsigned way)
+{
+    end->stalled[way] = end->stalled[way] || (end->stalls != 0 && ++end->packets[way] % end->stalls == 0);
+    return end->stalled[way];
+}
+
 static enum redir_result out(void *context, unsigned endpoint, const uint8_t *data, size_t bytes)
 {
     struct end *end = context;
     (void)endpoint;
+    if (stalls(end, 0))
+        return REDIR_STALL;
     c_end_feed(&end->device, data, bytes);
     return REDIR_DONE;
 }
@@ -87,6 +101,8 @@ static enum redir_result in(void *context, unsigned endpoint, uint8_t *data, siz
     }
     if (end->taken == end->count && !end->owes_end)
         return REDIR_NAK;
+    if (stalls(end, 1))
+        return REDIR_STALL;
     *bytes = end->count - end->taken < REDIR_PACKET ? end->count - end->taken : REDIR_PACKET;
     memcpy(data, end->bytes + end->taken, *bytes);
     end->taken += *bytes;
@@ -124,6 +140,7 @@ int main(int count, char **arguments)
                                     .busy = busy,
                                     .broken = broken};
     texts[0] = count > 3 ? arguments[3] : texts[0];
+    ours.stalls = count > 4 ? (unsigned)strtoul(arguments[4], NULL, 10) : 0;
     const int listener = count > 1 ? ferry_socket_listen(arguments[1]) : -1;
     if (listener < 0 || !c_end_open(&ours.device, count > 2 ? strtoull(arguments[2], NULL, 10) : 1))
         return 4;

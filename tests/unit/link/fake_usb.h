@@ -37,8 +37,9 @@ static struct {
     unsigned alloc_fails_at, submit_fails_at, allocated, submitted; // counted from 1; 0 = none
     int submit_error;
     struct libusb_transfer *line[64]; // under way, the oldest first
-    unsigned under_way, cancelled;
-    int events;
+    unsigned under_way;
+    int events, clear_halt;
+    unsigned cleared[2]; // halts, of what goes and what comes
     bool keeps;        // cancelled transfers
     unsigned comes_at; // so many calls of handle_events...() on, a byte does
 } usb;
@@ -201,11 +202,20 @@ static void over(unsigned at, enum libusb_transfer_status status, const char *by
     transfer->callback(transfer);
 }
 
+/// Its `timeout`, which nobody uses, says that it is to come back.
 static int fake_cancel_transfer(struct libusb_transfer *transfer)
 {
-    (void)transfer;
-    usb.cancelled++;
+    transfer->timeout = 1;
     return 0;
+}
+
+static int fake_clear_halt(libusb_device_handle *handle, unsigned char endpoint)
+{
+    assert_ptr_equal(handle, usb.opened);
+    for (unsigned n = 0; n < usb.under_way; n++)
+        assert_int_not_equal(usb.line[n]->endpoint, endpoint);
+    usb.cleared[endpoint >> 7]++;
+    return usb.clear_halt;
 }
 
 static int fake_handle_events_timeout_completed(libusb_context *context, struct timeval *time, int *completed)
@@ -215,9 +225,11 @@ static int fake_handle_events_timeout_completed(libusb_context *context, struct 
     (void)completed;
     if (usb.comes_at != 0 && --usb.comes_at == 0)
         over(0, LIBUSB_TRANSFER_COMPLETED, "x", 1);
-    while (usb.cancelled > 0 && usb.under_way > 0 && !usb.keeps) {
-        usb.cancelled--;
-        over(0, LIBUSB_TRANSFER_CANCELLED, NULL, 0);
+    for (unsigned n = usb.under_way; n-- != 0 && !usb.keeps;) {
+        if (usb.line[n]->timeout != 0) {
+            usb.line[n]->timeout = 0;
+            over(n, LIBUSB_TRANSFER_CANCELLED, NULL, 0);
+        }
     }
     return usb.events;
 }

@@ -232,7 +232,7 @@ static void a_device_that_is_pulled_is_gone(void **state)
     }
     for (unsigned n = 0; n < 17; n++) {
         assert_int_equal(given.operations->read(given.context, bytes, sizeof bytes), 0);
-        over(0, LIBUSB_TRANSFER_STALL, NULL, 0);
+        over(0, LIBUSB_TRANSFER_TIMED_OUT, NULL, 0);
     }
     assert_int_equal(given.operations->read(given.context, bytes, sizeof bytes), -1);
     assert_int_equal(errno, EPROTO); // Perhaps it is there.
@@ -248,6 +248,69 @@ static void a_device_that_is_pulled_is_gone(void **state)
     usb.events = LIBUSB_ERROR_IO;
     assert_int_equal(given.operations->wait(given.context, false, 0), FERRY_CHANNEL_GONE);
     assert_int_equal(errno, EIO);
+    close_it();
+}
+
+// Its halt is cleared, when all that it was asked for has come back; what had come before is read, and then it goes on.
+static void an_endpoint_that_stalls_goes_on(void **state)
+{
+    uint8_t bytes[8];
+
+    (void)state;
+    channel_opens();
+    for (unsigned n = 0; n < 3; n++)
+        assert_int_equal(given.operations->write(given.context, (const uint8_t *)"abc", 3), 3);
+    over(0, LIBUSB_TRANSFER_COMPLETED, "x", 1);
+    over(0, LIBUSB_TRANSFER_STALL, "y", 1);
+    over(0, LIBUSB_TRANSFER_COMPLETED, "z", 1);
+    assert_int_equal(given.operations->wait(given.context, false, 0), FERRY_CHANNEL_READS);
+    assert_int_equal(usb.cleared[1], 0); // Others are under way.
+    assert_int_equal(given.operations->read(given.context, bytes, 1), 1);
+    assert_int_equal(bytes[0], 'x');
+    assert_int_equal(given.operations->wait(given.context, false, 0), FERRY_CHANNEL_READS);
+    assert_int_equal(usb.cleared[1], 1);
+    assert_int_equal(usb.cleared[0], 0);
+    assert_int_equal(given.operations->read(given.context, bytes, sizeof bytes), 2);
+    assert_memory_equal(bytes, "yz", 2);
+    assert_int_equal(usb.under_way, IN + 3);
+    assert_int_equal(given.operations->wait(given.context, false, 0), 0);
+    // What goes, likewise: nothing is sent in between.
+    over(0, LIBUSB_TRANSFER_STALL, NULL, 0);
+    assert_int_equal(given.operations->write(given.context, bytes, 1), 0);
+    assert_int_equal(given.operations->wait(given.context, true, 0), 0);
+    assert_int_equal(usb.cleared[0], 0);
+    assert_int_equal(given.operations->wait(given.context, true, 0), FERRY_CHANNEL_WRITES);
+    assert_int_equal(usb.cleared[0], 1);
+    assert_int_equal(given.operations->write(given.context, bytes, 1), 1);
+    assert_int_equal(usb.cleared[1], 1);
+    // Who cannot be asked to is asked again; one that is gone is gone.
+    over(IN, LIBUSB_TRANSFER_STALL, NULL, 0);
+    usb.clear_halt = LIBUSB_ERROR_TIMEOUT;
+    assert_int_equal(given.operations->wait(given.context, true, 0), 0);
+    assert_int_equal(usb.cleared[0], 2);
+    usb.clear_halt = LIBUSB_ERROR_NO_DEVICE;
+    assert_int_equal(given.operations->wait(given.context, true, 0), FERRY_CHANNEL_GONE);
+    assert_int_equal(errno, ENODEV);
+    close_it();
+}
+
+// One stall of several transfers is one; seventeen with nothing that gets through in between are no device that works.
+static void an_endpoint_that_stalls_again_and_again_is_given_up(void **state)
+{
+    unsigned ready = 0;
+
+    (void)state;
+    channel_opens();
+    for (unsigned round = 0; round < 17; round++) {
+        assert_int_equal(ready, 0);
+        for (unsigned n = 0; n < 3; n++)
+            over(0, LIBUSB_TRANSFER_STALL, NULL, 0);
+        for (unsigned n = 0; n < 3 && ready == 0; n++)
+            ready = given.operations->wait(given.context, false, 0);
+    }
+    assert_int_equal(ready, FERRY_CHANNEL_GONE);
+    assert_int_equal(errno, EPROTO);
+    assert_int_equal(usb.cleared[1], 16);
     close_it();
 }
 
@@ -383,6 +446,8 @@ int main(void)
         cmocka_unit_test(what_comes_is_read_in_order),
         cmocka_unit_test(what_goes_is_cut_into_transfers),
         cmocka_unit_test(a_device_that_is_pulled_is_gone),
+        cmocka_unit_test(an_endpoint_that_stalls_goes_on),
+        cmocka_unit_test(an_endpoint_that_stalls_again_and_again_is_given_up),
         cmocka_unit_test(a_signal_is_no_end),
         cmocka_unit_test(what_is_no_failure),
         cmocka_unit_test(what_the_system_keeps_is_not_freed),
