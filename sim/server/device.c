@@ -20,10 +20,12 @@ static void run(struct server_device *device, uint64_t cycles)
     }
 }
 
-static void note_read(struct server_device *device, uint8_t tag, bool waits)
+static void note_answer(struct server_device *device, uint8_t tag)
 {
-    const uint32_t bit = 1u << tag % 32;
-    device->reads[tag / 32] = waits ? device->reads[tag / 32] | bit : device->reads[tag / 32] & ~bit;
+    if (device->reads[tag] != 0) {
+        device->reads[tag]--;
+        device->unanswered--;
+    }
 }
 
 /// The packets that have left the device, into `back` or, without a host, nowhere.
@@ -36,7 +38,7 @@ static void collect(struct server_device *device, bool keep)
         if (ferry_tlp_decode(words, count, &tlp) &&
             (tlp.kind == FERRY_TLP_COMPLETION ||
              (tlp.kind == FERRY_TLP_COMPLETION_DATA && tlp.byte_count + (tlp.lower_address & 3u) <= 4 * tlp.length))) {
-            note_read(device, tlp.tag, false);
+            note_answer(device, tlp.tag);
         }
         if (keep && !ferry_packet_queue_put(&device->back, false, words, count)) {
             device->stopped = true;
@@ -51,7 +53,8 @@ void server_device_take(struct server_device *device, const uint32_t *words, siz
     if (ferry_tlp_decode(words, count, &tlp) &&
         (tlp.kind == FERRY_TLP_MEMORY_READ || tlp.kind == FERRY_TLP_CONFIG_READ ||
          tlp.kind == FERRY_TLP_CONFIG_WRITE)) {
-        note_read(device, tlp.tag, true);
+        device->reads[tlp.tag]++;
+        device->unanswered++;
     }
     device->given += (uint32_t)count;
     // The link's model has room for thousands; what is beyond has to wait for the device, which stands while something
@@ -97,12 +100,11 @@ void server_device_message(struct server_device *device, const uint32_t *words, 
 
 void server_device_settle(struct server_device *device)
 {
-    static const uint32_t none[8];
     ferry_packet_queue_end(&device->back);
     ferry_sim_fail_bursts(device->sim, false, 0);
     ferry_sim_fail_bursts(device->sim, true, 0);
     for (uint32_t ran = 0; ran < SETTLE_CYCLES && !device->stopped &&
-                           (ferry_sim_queued(device->sim) != 0 || memcmp(device->reads, none, sizeof(none)) != 0);
+                           (ferry_sim_queued(device->sim) != 0 || device->unanswered != 0);
          ran += SETTLE_SLICE) {
         const uint64_t end = ferry_sim_cycles(device->sim) + SETTLE_SLICE;
         while (ferry_sim_cycles(device->sim) < end && !device->stopped) {
@@ -111,5 +113,6 @@ void server_device_settle(struct server_device *device)
         }
     }
     memset(device->reads, 0, sizeof(device->reads));
+    device->unanswered = 0;
     device->given = (uint32_t)ferry_sim_queued(device->sim);
 }

@@ -19,7 +19,8 @@ struct server_device {
     bool used;                      // A host has a session with it.
     bool stopped;                   // The simulation broke off; that was said.
     uint32_t given;                 // Words of TLPs in this session, free-running.
-    uint32_t reads[8];              // One bit a tag: asked by the host, and not answered.
+    // Asked by the host, and not answered: by their tags, of which a host may use one several times, and together.
+    uint32_t reads[256], unanswered;
     struct ferry_packet_queue back; // To the host.
 };
 

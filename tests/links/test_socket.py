@@ -360,6 +360,28 @@ def plants(path):
         check(done.returncode == 0 and "8 passed, 0 failed" in done.stdout, "what_a_host_planted_goes_with_it", done.stdout + done.stderr)
 
 
+def leaves_reads(path):
+    """A host that asked for much under one tag is gone; what it asked for is nothing to the next one, whose tags begin anew."""
+    read = struct.pack("<III", 0x04000001, 7 << 8 | 15, 0)  # Of configuration space.
+    with simulator(f"unix:{path}", "--link-latency", "5000"):
+        with connect(path) as link:
+            host = frames.Session(link, 1)
+            for _ in range(20):
+                for _ in range(60):
+                    host.packet(read)
+                while host.acknowledged != host.sent:
+                    host.take()
+            host.run(1)
+            while host.ran == 0:
+                host.take()
+        with connect(path) as link:
+            link.sendall(frames.hello(2))
+            frames.answer(link, 2)
+            link.sendall(frames.run(0, 100000))
+            came = frames.until_it_ran(link)
+            check(not came, "reads_under_one_tag_are_all_waited_for", came)
+
+
 def deaths(path):
     at = f"socket:unix:{path}"
     with simulator(f"unix:{path}") as process:
@@ -448,6 +470,7 @@ def main():
     several_devices(folder / "several")
     impostors(folder / "impostor")
     plants(folder / "plants")
+    leaves_reads(folder / "reads")
     deaths(folder / "deaths")
     internet()
     port_alone()
