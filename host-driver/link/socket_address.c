@@ -70,6 +70,24 @@ static int make(int family)
     return fd;
 }
 
+/// A signal that the program has a handler for ends connect(), but neither the wish nor, over TCP, what is under way:
+/// asked again it waits for the rest. Each time has all of its time, so that there is an end to those as well.
+static bool connects(int fd, const struct sockaddr *to, socklen_t bytes)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    const time_t end = time.tv_sec + CONNECT_SECONDS;
+    while (connect(fd, to, bytes) != 0) {
+        const int why = errno;
+        clock_gettime(CLOCK_MONOTONIC, &time);
+        if (why != EINTR || time.tv_sec > end) {
+            errno = why == EINTR ? EAGAIN : why;
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool unix_address(const char *path, struct sockaddr_un *to)
 {
     *to = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -83,7 +101,7 @@ static bool unix_address(const char *path, struct sockaddr_un *to)
 static int connect_at(const char *address, const struct sockaddr_un *to)
 {
     const int fd = make(AF_UNIX);
-    const bool connected = fd >= 0 && connect(fd, (const struct sockaddr *)to, sizeof(*to)) == 0;
+    const bool connected = fd >= 0 && connects(fd, (const struct sockaddr *)to, sizeof(*to));
     return connected ? fd : fail(fd, "connect to", address, fd < 0 ? strerror(errno) : why_not(errno));
 }
 
@@ -94,7 +112,7 @@ static int listen_at(const char *address, const struct sockaddr_un *to)
     if (fd < 0) {
         return fail(fd, what, address, strerror(errno));
     }
-    if (connect(fd, (const struct sockaddr *)to, sizeof(*to)) == 0) {
+    if (connects(fd, (const struct sockaddr *)to, sizeof(*to))) {
         return fail(fd, what, address, "somebody listens there");
     }
     const bool refused = errno == ECONNREFUSED; // As by a file that is no socket.
@@ -189,7 +207,7 @@ static int internet_socket(const char *address, bool listens)
             setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
         }
         if (listens ? bind(fd, to->ai_addr, to->ai_addrlen) != 0 || listen(fd, 8) != 0
-                    : connect(fd, to->ai_addr, to->ai_addrlen) != 0) {
+                    : !connects(fd, to->ai_addr, to->ai_addrlen)) {
             why = errno;
             close(fd);
             fd = -1;

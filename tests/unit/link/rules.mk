@@ -46,7 +46,7 @@ $(BUILD)/tests/framed_transport: tests/unit/link/test_framed_transport.c \
 TEST_PROGRAMS += $(FRAMED_PROGRAMS) $(BUILD)/tests/framed_transport
 
 $(BUILD)/tests/channels: tests/unit/link/test_channels.c \
-    $(call sanitized,host-driver/link/packet_queue.c host-driver/link/fd_channel.c) $(HOST_HEADERS)
+    $(call sanitized,$(addprefix host-driver/link/,packet_queue.c fd_channel.c socket_address.c problem.c)) $(HOST_HEADERS)
 	@mkdir -p $(@D)
 	$(LINK_TEST)
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands between a link and its bytes: packets that wait, and a descriptor that may not be ready.
+// What stands between a link and its bytes: packets that wait, a descriptor that may not be ready, and a door at which
+// one waits.
+#define _GNU_SOURCE // mkdtemp(), setitimer()
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,11 +14,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "link/fd_channel.h"
 #include "link/packet_queue.h"
+#include "link/problem.h"
+#include "link/socket_address.h"
 
 enum { PACKETS = 20000, WAITING = 50, MOST_WORDS = 200 };
 
@@ -108,9 +118,53 @@ static void a_channel_that_is_not_ready_is_no_end(void **state)
     }
 }
 
+static void nothing_happens(int number)
+{
+    (void)number;
+}
+
+/// A program that is looked at, or whose window changes, gets signals all the time: who waits at a door goes on waiting.
+static void a_signal_sends_nobody_away_from_the_door(void **state)
+{
+    (void)state;
+    const struct itimerval often = {{0, 2000}, {0, 2000}}, never = {{0, 0}, {0, 0}};
+    struct sigaction handler = {.sa_handler = nothing_happens}, before;
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    char folder[] = "/tmp/ferry-door-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    snprintf(to.sun_path, sizeof(to.sun_path), "%s/door", folder);
+    const int listener = socket(AF_UNIX, SOCK_STREAM, 0), first = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(listener, (const struct sockaddr *)&to, sizeof(to)), 0);
+    assert_int_equal(listen(listener, 0), 0);
+    assert_int_equal(connect(first, (const struct sockaddr *)&to, sizeof(to)), 0); // There is room for no more.
+    const pid_t taker = fork();
+    if (taker == 0) {
+        const struct timespec while_it_waits = {.tv_nsec = 300000000};
+        nanosleep(&while_it_waits, NULL);
+        const int one = accept(listener, NULL, NULL), other = accept(listener, NULL, NULL);
+        _exit(one < 0 || other < 0);
+    }
+    assert_int_equal(sigaction(SIGALRM, &handler, &before), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+    const int fd = ferry_socket_connect(to.sun_path);
+    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+    kill(taker, fd < 0 ? SIGKILL : 0);
+    waitpid(taker, NULL, 0);
+    close(first);
+    close(listener);
+    unlink(to.sun_path);
+    rmdir(folder);
+    if (fd < 0) {
+        fail_msg("%s", ferry_problem());
+    }
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(packets_come_as_they_went),
-                                       cmocka_unit_test(a_channel_that_is_not_ready_is_no_end)};
+                                       cmocka_unit_test(a_channel_that_is_not_ready_is_no_end),
+                                       cmocka_unit_test(a_signal_sends_nobody_away_from_the_door)};
     return cmocka_run_group_tests_name("channels", tests, NULL, NULL);
 }
