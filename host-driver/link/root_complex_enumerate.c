@@ -2,6 +2,7 @@
 // Bus enumeration as firmware of a PC does it: identify, size and place the BARs, walk the capabilities, set payload
 // and read sizes, point interrupt messages at us, then let the device decode and master.
 #include "ferry_contract.h"
+#include "link/problem.h"
 #include "link/root_complex_state.h"
 
 #define BAR0_BASE       0x00000000e0000000ull
@@ -47,6 +48,13 @@ static int probe(struct ferry_root_complex *rc, uint32_t offset, uint32_t *mask)
     return error != FERRY_OK ? error : config_read(rc, offset, mask);
 }
 
+/// It is none of ours, or nothing whole.
+static int not_as_ours(const char *what)
+{
+    ferry_problem_set("%s as this driver's devices have it: is its bitstream whole, and of this release?", what);
+    return FERRY_ERROR_BACKEND;
+}
+
 static bool power_of_two(uint64_t bytes)
 {
     return bytes != 0 && (bytes & (bytes - 1)) == 0;
@@ -64,7 +72,7 @@ static int place_bars(struct ferry_root_complex *rc)
     // A 32-bit memory BAR of one page at least; the registers need 64 KiB.
     if ((low & 7u) != 0 || !power_of_two(rc->bar_bytes[0]) || rc->bar_bytes[0] < 0x10000u ||
         BAR0_BASE % rc->bar_bytes[0] != 0) {
-        return FERRY_ERROR_BACKEND;
+        return not_as_ours("the device answers, but its BAR0 is not");
     }
     if ((error = probe(rc, FERRY_CONFIG_SPACE_BAR2_LOW, &low)) != FERRY_OK ||
         (error = probe(rc, FERRY_CONFIG_SPACE_BAR2_HIGH, &high)) != FERRY_OK) {
@@ -73,7 +81,7 @@ static int place_bars(struct ferry_root_complex *rc)
     rc->bar_bytes[2] = ~((uint64_t)high << 32 | (low & ~15u)) + 1;
     rc->bar_base[2] = BAR2_BASE;
     if ((low & 7u) != 4u || !power_of_two(rc->bar_bytes[2]) || BAR2_BASE % rc->bar_bytes[2] != 0) {
-        return FERRY_ERROR_BACKEND;
+        return not_as_ours("the device answers, but its BAR2 is not");
     }
     if ((error = config_write(rc, FERRY_CONFIG_SPACE_BAR0, (uint32_t)BAR0_BASE)) != FERRY_OK ||
         (error = config_write(rc, FERRY_CONFIG_SPACE_BAR2_LOW, (uint32_t)BAR2_BASE)) != FERRY_OK) {
@@ -149,7 +157,8 @@ static int walk_capabilities(struct ferry_root_complex *rc)
         }
         at = word >> 8 & 0xfc;
     }
-    return at == 0 && sizes && messages ? FERRY_OK : FERRY_ERROR_BACKEND;
+    return at == 0 && sizes && messages ? FERRY_OK
+                                        : not_as_ours("the device answers, but its list of capabilities is not");
 }
 
 int ferry_rc_enumerate(struct ferry_root_complex *rc)
@@ -161,6 +170,10 @@ int ferry_rc_enumerate(struct ferry_root_complex *rc)
     }
     if (FERRY_GET(FERRY_CONFIG_SPACE_ID_VENDOR, id) != FERRY_CONFIG_SPACE_ID_VENDOR_RESET ||
         FERRY_GET(FERRY_CONFIG_SPACE_ID_DEVICE, id) != FERRY_CONFIG_SPACE_ID_DEVICE_RESET) {
+        ferry_problem_set("the device says that it is %04x:%04x, and this driver's are %04x:%04x: take bitstream and "
+                          "driver from one tree, where contract/records.rdl has the ids",
+                          FERRY_GET(FERRY_CONFIG_SPACE_ID_VENDOR, id), FERRY_GET(FERRY_CONFIG_SPACE_ID_DEVICE, id),
+                          (unsigned)FERRY_CONFIG_SPACE_ID_VENDOR_RESET, (unsigned)FERRY_CONFIG_SPACE_ID_DEVICE_RESET);
         return FERRY_ERROR_BACKEND;
     }
     if ((error = place_bars(rc)) != FERRY_OK || (error = walk_capabilities(rc)) != FERRY_OK) {

@@ -15,6 +15,7 @@
 
 #include "fake_device.h"
 #include "link/dma_map.h"
+#include "link/problem.h"
 #include "link/root_complex.h"
 
 struct state {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 LINK_TEST = $(SANITIZED_TEST) -Itests/unit/link $(filter %.c %.o,$^) -o $@ -lcmocka
-ROOT_COMPLEX := $(call sanitized,$(wildcard host-driver/link/root_complex*.c) host-driver/link/tlp.c host-driver/link/dma_map.c)
+ROOT_COMPLEX := $(call sanitized,$(wildcard host-driver/link/root_complex*.c) $(addprefix host-driver/link/,tlp.c dma_map.c problem.c))
 
 ROOT_COMPLEX_PROGRAMS := $(addprefix $(BUILD)/tests/,root_complex root_complex_serve root_complex_late)
 $(ROOT_COMPLEX_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c \

@@ -51,7 +51,15 @@ static void a_foreign_device_is_refused(void **context)
     fake_device_expect_enumeration(device, false);
     device->steps = 1;
     device->answer[0].words[3] = 0x12345678;
+    ferry_problem_clear();
     assert_int_equal(open_script(device, &link), FERRY_ERROR_BACKEND);
+    assert_non_null(strstr(ferry_problem(), "says that it is 5678:1234, and this driver's are 1209:fe01"));
+    memset(device, 0, sizeof(*device));
+    fake_device_expect_enumeration(device, false);
+    device->steps = 3;
+    device->answer[2].words[3] = 0xffff8000; // Half of the registers.
+    assert_int_equal(open_script(device, &link), FERRY_ERROR_BACKEND);
+    assert_non_null(strstr(ferry_problem(), "BAR0 is not as this driver's devices have it"));
     free(device);
 }
 
@@ -63,7 +71,9 @@ static void a_device_without_interrupt_capability_is_refused(void **context)
     fake_device_expect_enumeration(device, false);
     device->steps = 17;
     device->answer[11].words[3] = 0x00020010; // The list ends at the first capability.
+    ferry_problem_clear();
     assert_int_equal(open_script(device, &link), FERRY_ERROR_BACKEND);
+    assert_non_null(strstr(ferry_problem(), "its list of capabilities is not as this driver's devices have it"));
     free(device);
 }
 
