@@ -295,6 +295,34 @@ static void on_cancel(void *context, uint64_t id)
     }
 }
 
+/// What is asked of endpoints and streams that this device has none of. The parser calls whoever is to answer without a
+/// look whether there is anybody; whoever asks for it takes this for another device, and is hung up on.
+#define IS_NONE_OF_OURS(what)                                                                                          \
+    static void on_##what(void *context, uint64_t id, struct usb_redir_##what##_header *header)                        \
+    {                                                                                                                  \
+        (void)id, (void)header;                                                                                        \
+        ((struct guest *)context)->gone = true;                                                                        \
+    }
+IS_NONE_OF_OURS(start_iso_stream)
+IS_NONE_OF_OURS(stop_iso_stream)
+IS_NONE_OF_OURS(start_interrupt_receiving)
+IS_NONE_OF_OURS(stop_interrupt_receiving)
+IS_NONE_OF_OURS(alloc_bulk_streams)
+IS_NONE_OF_OURS(free_bulk_streams)
+IS_NONE_OF_OURS(start_bulk_receiving)
+IS_NONE_OF_OURS(stop_bulk_receiving)
+
+#define NOR_IS_A_PACKET(what)                                                                                          \
+    static void on_##what(void *context, uint64_t id, struct usb_redir_##what##_header *header, uint8_t *data,         \
+                          int count)                                                                                   \
+    {                                                                                                                  \
+        (void)id, (void)header, (void)count;                                                                           \
+        ((struct guest *)context)->gone = true;                                                                        \
+        usbredirparser_free_packet_data(((struct guest *)context)->parser, data);                                      \
+    }
+NOR_IS_A_PACKET(iso_packet)
+NOR_IS_A_PACKET(interrupt_packet)
+
 /// One packet of the oldest transfer to the device.
 static void send_packet(struct guest *guest)
 {
@@ -358,6 +386,16 @@ static bool start(struct guest *guest)
                                              .get_alt_setting_func = on_get_alternative,
                                              .control_packet_func = on_control,
                                              .bulk_packet_func = on_bulk,
+                                             .start_iso_stream_func = on_start_iso_stream,
+                                             .stop_iso_stream_func = on_stop_iso_stream,
+                                             .start_interrupt_receiving_func = on_start_interrupt_receiving,
+                                             .stop_interrupt_receiving_func = on_stop_interrupt_receiving,
+                                             .alloc_bulk_streams_func = on_alloc_bulk_streams,
+                                             .free_bulk_streams_func = on_free_bulk_streams,
+                                             .start_bulk_receiving_func = on_start_bulk_receiving,
+                                             .stop_bulk_receiving_func = on_stop_bulk_receiving,
+                                             .iso_packet_func = on_iso_packet,
+                                             .interrupt_packet_func = on_interrupt_packet,
                                              .cancel_data_packet_func = on_cancel};
     // What QEMU's xHCI asks of a device's end, and lengths beyond 65,535.
     usbredirparser_caps_set_cap(can, usb_redir_cap_connect_device_version);

@@ -178,6 +178,22 @@ def guests():
         check(ends[11] == (11, redir.BABBLE, 10, data[:10]) and ends[12][1] == redir.DONE, "a_packet_that_is_too_long_is_told", ends)
 
 
+def strangers():
+    """Messages of usbredir, of every kind and length there is, from a guest that takes the device for another: it may be hung up on,
+    and the next one is served."""
+    with device() as process:
+        for kind in (*range(1, 28), *range(100, 106)):
+            for length in range(1, 13):
+                for endpoint in (0x01, 0x81):
+                    with contextlib.suppress(OSError, AssertionError), redir.Guest(PORT) as guest:
+                        guest.send(kind, 5, bytes([endpoint] + [0] * (length - 1)))
+                        guest.send(redir.GET_CONFIGURATION, 9)
+                        guest.take(redir.CONFIGURATION)
+            if process.poll() is not None:
+                break
+        check(process.poll() is None, "no_message_ends_the_server", (kind, length, process.poll()))
+
+
 def of_another_machine():
     """A guest over TCP whose machine loses its network says nothing of that."""
     with socket.socket() as free:
@@ -286,6 +302,7 @@ def main():
     print(f"FERRY_SEED={SEED}", flush=True)
     who_is_there()
     guests()
+    strangers()
     of_another_machine()
     deaf()
     deaths()
