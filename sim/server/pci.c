@@ -42,14 +42,16 @@ static bool is_answered(enum proxy_command command)
 }
 
 /// A message, if one is there whole: it may take the device a while, and a guest's processors each wait for an answer,
-/// so that more of them at once come from nobody who should keep the signals out. false = that was it with this guest.
-static bool take_message(struct slot *slot, struct proxy *proxy)
+/// so that more of them at once come from nobody who should keep the signals out. *spoke: it was one. false = that was
+/// it with this guest.
+static bool take_message(struct slot *slot, struct proxy *proxy, bool *spoke)
 {
     struct proxy_message message;
     const char *wrong = NULL;
     enum proxy_result result = proxy_receive(proxy, &message, &wrong);
     if (result == PROXY_A_MESSAGE) {
         uint64_t value = 0;
+        *spoke = true;
         wrong = message.command == PROXY_MEMORY ? guest_memory_set(&slot->memory, message.range, message.ranges) : NULL;
         proxy_done(proxy);
         if (wrong == NULL && !obey(slot, &message, &value)) {
@@ -80,6 +82,7 @@ static bool serve(int fd, int listener, const struct ferry_sim_config *config, c
     static struct slot slot; // Large.
     struct proxy proxy;
     const bool made = slot_open(&slot, config);
+    bool spoke = false;
     proxy_open(&proxy, fd);
     for (bool on = made; on && !*stop;) {
         const struct timespec now = {0, 0};
@@ -88,10 +91,13 @@ static bool serve(int fd, int listener, const struct ferry_sim_config *config, c
             on = errno == EINTR;
             continue;
         }
-        on = (ready[0].revents | ready[1].revents) == 0 || take_message(&slot, &proxy);
-        // Who comes after the guest has gone is no second one, so that was looked at last.
-        if (on && ready[1].revents != 0) {
+        on = (ready[0].revents | ready[1].revents) == 0 || take_message(&slot, &proxy, &spoke);
+        // Who comes after the guest has gone is no second one, so that was looked at last. Nor is who comes when
+        // nobody has said a word.
+        if (on && ready[1].revents != 0 && spoke) {
             refuse_another(listener);
+        } else if (ready[1].revents != 0) {
+            on = false;
         }
         if (on && slot_busy(&slot)) {
             slot_run(&slot, SLICE);

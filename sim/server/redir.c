@@ -36,7 +36,7 @@ struct transfer {
 struct guest {
     const struct redir_host *host;
     int fd;
-    bool gone;
+    bool gone, greeted; // It has said its hello.
     struct usbredirparser *parser;
     struct transfer *out, *in; // Oldest first.
     unsigned transfers;
@@ -155,6 +155,7 @@ static void on_hello(void *context, struct usb_redir_hello_header *hello)
 {
     struct guest *guest = context;
     (void)hello;
+    guest->greeted = true;
     if (guest->host->reset(guest->host->context) != REDIR_DONE || !tell(guest)) {
         fprintf(stderr, "ferry-sim: the device does not answer on its bus\n");
         guest->gone = true;
@@ -431,9 +432,12 @@ static void serve(struct guest *guest, int listener, const volatile sig_atomic_t
         guest->gone =
             guest->gone || (ready[0].revents != 0 && usbredirparser_do_read(guest->parser) != 0) ||
             (usbredirparser_has_data_to_write(guest->parser) != 0 && usbredirparser_do_write(guest->parser) != 0);
-        // Behind the guest's own bytes: one that hung up, and another right behind it, come at once.
-        if (ready[1].revents != 0 && !guest->gone) {
+        // Behind the guest's own bytes: one that hung up, and another right behind it, come at once. Who has not said
+        // a word keeps nobody out.
+        if (ready[1].revents != 0 && guest->greeted && !guest->gone) {
             turn_away(listener);
+        } else if (ready[1].revents != 0) {
+            guest->gone = true;
         }
         if (!works) {
             continue;

@@ -7,6 +7,7 @@ import os
 import random
 import re
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -114,6 +115,13 @@ def configuration(path):
             check(slot.read(scratch) == 0, "a_reset_forgets_registers")
         with proxy.Slot(path) as slot:
             check(slot.config(0x10) == 0, "the_next_guest_has_a_new_device")
+        with socket.socket(socket.AF_UNIX) as scanner:
+            scanner.connect(str(path))
+            said = None
+            with contextlib.suppress(EOFError), proxy.Slot(path) as slot:
+                said = slot.config(0)
+            check(said == number("CONFIG_SPACE_ID_DEVICE_RESET") << 16 | number("CONFIG_SPACE_ID_VENDOR_RESET"),
+                  "who_says_nothing_keeps_no_guest_out", said)
         process.send_signal(signal.SIGTERM)
         check(process.wait(60) == 0 and not path.exists(), "a_signal_ends_it_and_the_path_is_free")
 

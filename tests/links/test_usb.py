@@ -194,6 +194,14 @@ def strangers():
         check(process.poll() is None, "no_message_ends_the_server", (kind, length, process.poll()))
 
 
+def silent():
+    """Somebody connected, and has not said a word: a port scanner, or a guest that died before. Whoever speaks is let in."""
+    with device(), socket.socket(socket.AF_UNIX) as scanner:
+        scanner.connect(str(PORT))
+        done = run("info", "--backend", "usb")
+        check(done.returncode == 0, "who_says_nothing_keeps_nobody_out", done.stderr)
+
+
 def of_another_machine():
     """A guest over TCP whose machine loses its network says nothing of that."""
     with socket.socket() as free:
@@ -303,6 +311,7 @@ def main():
     who_is_there()
     guests()
     strangers()
+    silent()
     of_another_machine()
     deaf()
     deaths()
