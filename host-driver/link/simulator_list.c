@@ -51,8 +51,8 @@ static bool owner(const char *root, unsigned process, unsigned *user)
 
 /// Whoever opens what a process names connects to where that says, and believes what comes: of another user's that is
 /// for people to decide. Root may be believed.
-static void tell(const char *root, unsigned process, struct ferry_candidate *candidate, int error, ferry_candidate_callback *callback,
-                 void *context)
+static void tell(const char *root, unsigned process, struct ferry_candidate *candidate, int error,
+                 ferry_candidate_callback *callback, void *context)
 {
     snprintf(candidate->what, sizeof(candidate->what), "ferry-sim, process %u", process);
     ferry_candidate_judge(candidate, error, FERRY_REACH_READY);

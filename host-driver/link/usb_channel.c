@@ -29,8 +29,8 @@ struct transfer {
     uint8_t bytes[TRANSFER_BYTES];
 };
 
-/// An endpoint that has stalled is asked for nothing more until its halt is cleared (USB 2.0, 9.4.5), and that not until
-/// what it was asked for has come back (libusb).
+/// An endpoint that has stalled is asked for nothing more until its halt is cleared (USB 2.0, 9.4.5), and that not
+/// until what it was asked for has come back (libusb).
 enum halt { NONE, STALLED, EMPTIED };
 
 struct usb_channel {

@@ -103,8 +103,8 @@ void server_device_settle(struct server_device *device)
     ferry_packet_queue_end(&device->back);
     ferry_sim_fail_bursts(device->sim, false, 0);
     ferry_sim_fail_bursts(device->sim, true, 0);
-    for (uint32_t ran = 0; ran < SETTLE_CYCLES && !device->stopped &&
-                           (ferry_sim_queued(device->sim) != 0 || device->unanswered != 0);
+    for (uint32_t ran = 0;
+         ran < SETTLE_CYCLES && !device->stopped && (ferry_sim_queued(device->sim) != 0 || device->unanswered != 0);
          ran += SETTLE_SLICE) {
         const uint64_t end = ferry_sim_cycles(device->sim) + SETTLE_SLICE;
         while (ferry_sim_cycles(device->sim) < end && !device->stopped) {

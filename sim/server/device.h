@@ -16,9 +16,9 @@
 
 struct server_device {
     struct ferry_sim *sim;
-    bool used;                      // A host has a session with it.
-    bool stopped;                   // The simulation broke off; that was said.
-    uint32_t given;                 // Words of TLPs in this session, free-running.
+    bool used;      // A host has a session with it.
+    bool stopped;   // The simulation broke off; that was said.
+    uint32_t given; // Words of TLPs in this session, free-running.
     // Asked by the host, and not answered: by their tags, of which a host may use one several times, and together.
     uint32_t reads[256], unanswered;
     struct ferry_packet_queue back; // To the host.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device on a USB port, as the host sees one, and fast: the simulated device, its end of the frames the C one, and
 // endpoints that are nothing but bytes, instead of Verilog at two pins. For what is the host's: hosts that come and go,
-// ports that are pulled. usage: usb_end SOCKET [SEED [MAKER [STALLS]]]     prints a line once guests may come. With STALLS each endpoint
-// stalls every so many packets.
+// ports that are pulled. usage: usb_end SOCKET [SEED [MAKER [STALLS]]]     prints a line once guests may come. With
+// STALLS each endpoint stalls every so many packets.
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <stdio.h>

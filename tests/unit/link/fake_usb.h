@@ -40,8 +40,8 @@ static struct {
     unsigned under_way;
     int events, clear_halt;
     unsigned cleared[2]; // halts, of what goes and what comes
-    bool keeps;        // cancelled transfers
-    unsigned comes_at; // so many calls of handle_events...() on, a byte does
+    bool keeps;          // cancelled transfers
+    unsigned comes_at;   // so many calls of handle_events...() on, a byte does
 } usb;
 
 static int fake_init(libusb_context **context)

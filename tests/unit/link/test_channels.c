@@ -123,7 +123,8 @@ static void nothing_happens(int number)
     (void)number;
 }
 
-/// A program that is looked at, or whose window changes, gets signals all the time: who waits at a door goes on waiting.
+/// A program that is looked at, or whose window changes, gets signals all the time: who waits at a door goes on
+/// waiting.
 static void a_signal_sends_nobody_away_from_the_door(void **state)
 {
     (void)state;

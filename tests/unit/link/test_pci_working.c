@@ -112,8 +112,9 @@ static void what_is_read_of_a_device_that_went_is_no_data(void **state)
     call->close(link);
 }
 
-/// The kernel resets a function for whoever asks it to (`reset` in sysfs, an error that the port above saw), and puts its
-/// configuration back: it answers, and has forgotten all. Whoever waited for a time would wait as long as it had run.
+/// The kernel resets a function for whoever asks it to (`reset` in sysfs, an error that the port above saw), and puts
+/// its configuration back: it answers, and has forgotten all. Whoever waited for a time would wait as long as it had
+/// run.
 static void a_clock_that_goes_back_is_a_device_that_was_reset(void **state)
 {
     (void)state;
