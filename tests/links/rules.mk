@@ -34,7 +34,7 @@ $(BUILD)/system/libusb_redir.so: tests/links/libusb_redir.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fPIC -shared -fvisibility=hidden -Wl,-soname,libusb-1.0.so.0 $< -lusbredirparser -o $@
 
-$(BUILD)/tests/usb: tests/links/test_usb.py tests/links/redir.py tests/links/frames.py tests/links/peers.py $(BUILD)/ferry $(BUILD)/ferry-sim \
+$(BUILD)/tests/usb: tests/links/test_usb.py $(addprefix tests/links/,redir.py frames.py peers.py) $(BUILD)/ferry $(BUILD)/ferry-sim \
     $(BUILD)/system/usb_end $(BUILD)/system/libusb_redir.so
 	@mkdir -p $(@D)
 	install -m 755 $< $@
