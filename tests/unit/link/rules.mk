@@ -83,8 +83,8 @@ TEST_PROGRAMS += $(PCI_PROGRAMS)
 
 $(BUILD)/tests/list: tests/unit/link/test_list.c \
     $(call sanitized,$(wildcard host-driver/link/pci_*.c) \
-    $(addprefix host-driver/link/,bar_guard.c end_guard.c page_slots.c pinned_pages.c file_user.c problem.c dma_map.c serial_list.c serial_port.c \
-    simulator_list.c socket_address.c)) $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
+    $(addprefix host-driver/link/,bar_guard.c end_guard.c page_slots.c pinned_pages.c file_user.c problem.c dma_map.c serial_list.c \
+    serial_port.c simulator_list.c socket_address.c)) $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(LINK_TEST)
 
