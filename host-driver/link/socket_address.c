@@ -179,12 +179,10 @@ static int internet_socket(const char *address, bool listens)
     if (strtoul(port, NULL, 10) > UINT16_MAX) { // getaddrinfo() takes its low bits.
         return fail(-1, what, address, "no port is above 65535");
     }
-    if (length > 2 && address[0] == '[' && address[length - 1] == ']') { // [::1]:5555
-        address++;
-        length -= 2;
-    }
+    const bool brackets = length > 2 && address[0] == '[' && address[length - 1] == ']'; // [::1]:5555
+    length -= brackets ? 2 : 0;
     if (length != 0) {
-        memcpy(host, address, length);
+        memcpy(host, address + brackets, length);
         host[length] = 0;
     }
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
