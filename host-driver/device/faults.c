@@ -27,7 +27,8 @@ static struct ferry_fault_record *untaken(struct ferry_gpu *gpu, uint32_t taken)
 {
     struct ferry_fault_record *log = gpu->fault_log.address;
     struct ferry_fault_record *record = &log[taken & ((1u << FERRY_GPU_FAULT_LOG_LOG2) - 1)];
-    return *(const volatile uint32_t *)&record->sequence == taken + 1 ? record : NULL;
+    // The rest of it came with its number, and is read behind that.
+    return __atomic_load_n(&record->sequence, __ATOMIC_ACQUIRE) == taken + 1 ? record : NULL;
 }
 
 void ferry_gpu_faults_settle(struct ferry_gpu *gpu, uint32_t ring)

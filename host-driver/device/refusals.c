@@ -31,7 +31,7 @@ static uint32_t newest_record(const struct ferry_gpu *gpu)
 {
     uint32_t number = gpu->faults_taken;
     while (number - gpu->faults_taken < 1u << FERRY_GPU_FAULT_LOG_LOG2 &&
-           *(const volatile uint32_t *)&record_at(gpu, number + 1)->sequence == number + 1) {
+           __atomic_load_n(&record_at(gpu, number + 1)->sequence, __ATOMIC_ACQUIRE) == number + 1) {
         number++;
     }
     return number;

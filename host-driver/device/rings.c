@@ -128,14 +128,13 @@ int ferry_gpu_ring_completed(struct ferry_gpu *gpu, uint32_t ring, struct ferry_
     }
     pthread_mutex_lock(&gpu->mutex);
     const volatile struct ferry_fence_record *record = gpu->ring[ring].fence;
-    *fence = (struct ferry_gpu_fence){
-        .value = record->value,
-        .time = record->time,
-        .retired = record->retired,
-        .status = record->status,
-        .faults = record->faults,
-        .last_faulted = record->last_faulted,
-    };
+    *fence = (struct ferry_gpu_fence){.value = record->value, .time = record->time};
+    // What is read behind the count is as new as it, and so is what the entry has written: no processor may read that
+    // before, or a fault of an entry that is counted would not be among the faults.
+    fence->retired = __atomic_load_n(&record->retired, __ATOMIC_ACQUIRE);
+    fence->status = record->status;
+    fence->faults = record->faults;
+    fence->last_faulted = record->last_faulted;
     ferry_gpu_refusals_apply(gpu, ring, fence);
     pthread_mutex_unlock(&gpu->mutex);
     return FERRY_OK;
