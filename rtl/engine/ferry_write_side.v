@@ -70,7 +70,7 @@ module ferry_write_side #(
     input  wire [LOCAL_ADDRESS_BITS:0] protect_base,
     input  wire [LOCAL_ADDRESS_BITS:0] protect_limit,
 
-    // Behind words that are there the next 64 of their turn, or its rest, are on their way from video memory.
+    // Behind words that are there the next block of their turn, or its rest, is on its way from video memory.
     input  wire        block_coming,
     // The write side is told of a good or a bad word (ferry_data_fifo), the bad one for a cut; the bad words are gone.
     input  wire        push_good,

@@ -167,7 +167,7 @@ static uint64_t go_there_late(struct machine *m, uint64_t to, uint64_t from)
 {
     uint64_t fence;
 
-    for (uint32_t i = 0; i < 200; i++)
+    for (uint32_t i = 0; i < 40; i++)
         ok(ferry_queue_copy(m->queue, m->beside, 0, m->beside, 0, BYTES));
     ok(ferry_queue_copy_va(m->queue, to, from, 64));
     ok(ferry_queue_submit(m->queue, &fence));

@@ -3,8 +3,6 @@
 
 #include "vidmm/api/call.h"
 
-// The contract has them, and nobody accepts them.
-#define MISSING_FLAGS (D3DDDI_LOCK_IGNORE_SYNC | D3DDDI_LOCK_NO_EXISTING_REFERENCE | D3DDDI_LOCK_IGNORE_READ_SYNC)
 // Those of a lock that shows rows in place: no other lock's.
 #define IN_PLACE_FLAGS (D3DDDI_LOCK_ACQUIRE_APERTURE | D3DDDI_LOCK_USE_ALTERNATE_VA)
 #define LEGAL_FLAGS                                                                                                    \
@@ -96,10 +94,12 @@ static int lock_range(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_
                       uint64_t first, uint64_t count, bool entire, void **address)
 {
     uint32_t both = D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_WRITE_ONLY;
-    if (!manager || !address || (flags & ~(uint32_t)(LEGAL_FLAGS | IN_PLACE_FLAGS | MISSING_FLAGS)) != 0 ||
-        (flags & both) == both || (!entire && count == 0))
+    if (ferry_lock_flags_unsupported(flags))
+        return FERRY_ERROR_UNSUPPORTED;
+    if (!manager || !address || (flags & ~(uint32_t)(LEGAL_FLAGS | IN_PLACE_FLAGS)) != 0 || (flags & both) == both ||
+        (!entire && count == 0))
         return FERRY_ERROR_ARGUMENT;
-    if ((flags & IN_PLACE_FLAGS) != 0 || ferry_lock_flags_unsupported(flags))
+    if ((flags & IN_PLACE_FLAGS) != 0)
         return FERRY_ERROR_UNSUPPORTED;
     uint64_t until[FERRY_VM_MAX_NODES];
     int result = ferry_vm_enter(manager);
@@ -195,11 +195,11 @@ int ferry_vidmm_lock_linear(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D
                             uint32_t private_data)
 {
     uint32_t both = D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_WRITE_ONLY, alternate = IN_PLACE_FLAGS;
-    if (!manager || (flags & ~(uint32_t)(LINEAR_FLAGS | MISSING_FLAGS)) != 0 || (flags & both) == both ||
-        (flags & alternate) == D3DDDI_LOCK_USE_ALTERNATE_VA)
-        return FERRY_ERROR_ARGUMENT;
     if (ferry_lock_flags_unsupported(flags))
         return FERRY_ERROR_UNSUPPORTED;
+    if (!manager || (flags & ~(uint32_t)LINEAR_FLAGS) != 0 || (flags & both) == both ||
+        (flags & alternate) == D3DDDI_LOCK_USE_ALTERNATE_VA)
+        return FERRY_ERROR_ARGUMENT;
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
         struct ferry_vm_allocation *allocation = find_for(manager, device, handle, &result);

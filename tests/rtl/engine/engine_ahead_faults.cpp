@@ -147,7 +147,7 @@ std::string faults_ahead(uint64_t seed)
         if (!wrong.empty())
             return "batch " + std::to_string(batch) + ": " + wrong;
     }
-    return told > 60 && served > 200 ? "" : std::to_string(told) + " faults, " + std::to_string(served) + " jobs";
+    return told > 40 && served > 200 ? "" : std::to_string(told) + " faults, " + std::to_string(served) + " jobs";
 }
 
 // A waiting job's page is mapped elsewhere and forgotten, at each cycle of the walk ahead and behind it, on either
