@@ -26,7 +26,7 @@ static _Thread_local int self = -1; // this thread's number; -1: it is none of t
 
 static inline uint32_t draw(uint32_t below)
 {
-    return world_draw(&baton.random, below);
+    return draw_below(&baton.random, below);
 }
 
 // A thread may not leave by cmocka's assertions. False: nobody goes on.
@@ -135,7 +135,7 @@ static inline struct world *baton_begin(uint64_t seed, struct world_options *opt
 {
     options->machine.iommu = seed % 5 == 1;
     options->machine.seed = seed + 1;
-    baton.random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    baton.random = draw_state(seed);
     baton.wrong = NULL;
     struct world *world = world_open(options);
     spy.keep = false;

@@ -41,10 +41,7 @@ void chaos_okay(int result, const char *what)
 
 uint32_t chaos_pick(uint32_t below)
 {
-    chaos.random ^= chaos.random << 13;
-    chaos.random ^= chaos.random >> 7;
-    chaos.random ^= chaos.random << 17;
-    return (uint32_t)(chaos.random >> 20) % below;
+    return (uint32_t)(draw_bits(&chaos.random) >> 20) % below;
 }
 
 struct shadow *chaos_any(void)
@@ -258,7 +255,7 @@ static void begin(uint64_t seed, bool images, bool beside, bool more)
     chaos.images = images;
     chaos.beside = beside;
     chaos.seed = seed;
-    chaos.random = seed * 0x9E3779B97F4A7C15u + 1;
+    chaos.random = draw_state(seed);
     for (unsigned i = 0; i < 8; i++)
         chaos_pick(2);
     struct world_options options = world_defaults();

@@ -9,7 +9,7 @@
 
 static uint32_t pick(uint32_t below)
 {
-    return world_draw(&chaos.random_beside, below);
+    return draw_below(&chaos.random_beside, below);
 }
 
 // Of a run, one draw each.

@@ -15,7 +15,7 @@ jmp_buf chaos_left;
 
 uint32_t chaos_draw(uint32_t below)
 {
-    return world_draw(&chaos.random_more, below);
+    return draw_below(&chaos.random_more, below);
 }
 
 enum what { LOOKS, WRITES, LISTS, UNLISTS, FILLS, DESTROYS, UNMAPS, POLLS, ENDS_DEVICE, ENDS_PROGRAM, WHATS };

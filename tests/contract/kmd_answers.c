@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../seed.h"
 #include "ferry_contract.h"
 #include "kmd_device.h"
 
@@ -264,8 +265,8 @@ static void plant_fault(struct machine *machine, bool paging, UINT count)
         uint32_t word;
         memcpy(&word, machine->patched + at, sizeof(word));
         UINT next = at + FERRY_GET(FERRY_PACKET_HEADER_WORDS, word) * 4;
-        machine->random = machine->random * UINT64_C(6364136223846793005) + 1442695040888963407;
-        if (next == at || next >= count || machine->random >> 63 != 0)
+        bool here = draw_below(&machine->random, 1u << 31) >> 30;
+        if (next == at || next >= count || here)
             break;
         at = next;
     }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../seed.h"
 #include "vidmm/vidmm.h"
 
 const char *const machine_miniport = "double";
@@ -41,10 +42,7 @@ void mini_error(struct machine *machine, const char *format, ...)
 
 uint32_t mini_random(struct machine *machine, uint32_t below)
 {
-    machine->random ^= machine->random << 13;
-    machine->random ^= machine->random >> 7;
-    machine->random ^= machine->random << 17;
-    return (uint32_t)(machine->random >> 16) % below;
+    return (uint32_t)(draw_bits(&machine->random) >> 16) % below;
 }
 
 // ---- GPU addresses ----

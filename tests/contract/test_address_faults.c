@@ -11,7 +11,7 @@
 static uint64_t drawn;
 static uint32_t draw(uint32_t below)
 {
-    return world_draw(&drawn, below);
+    return draw_below(&drawn, below);
 }
 
 static struct world *begin(uint64_t pages, uint32_t buffer_bytes)
@@ -380,7 +380,7 @@ static void random_programs_see_nothing_of_faults_of_their_tables(void **state)
 {
     (void)state;
     const char *runs = getenv("FERRY_RUNS");
-    uint64_t seed = world_seed(1);
+    uint64_t seed = seed_given(1);
     unsigned count = runs ? (unsigned)atoi(runs) : 12;
     struct outcome outcome = {0, 0};
     for (unsigned i = 0; i < count; i++)

@@ -12,10 +12,7 @@ static uint64_t chance;
 
 static uint32_t pick(uint32_t below)
 {
-    chance ^= chance << 13;
-    chance ^= chance >> 7;
-    chance ^= chance << 17;
-    return (uint32_t)(chance >> 20) % below;
+    return draw_below(&chance, below);
 }
 
 struct shape {
@@ -121,14 +118,12 @@ static int beside(const struct asked *asked, const struct holding *others, unsig
 static void who_fits_alone_is_not_refused_beside_others(void **state)
 {
     (void)state;
-    uint64_t seed = world_seed(20261122);
+    uint64_t seed = seed_given(20261122);
     unsigned fitted = 0, worlds = 250;
     for (unsigned i = 0; i < worlds; i++) {
         struct holding others[OTHERS] = {0};
         struct asked asked = {0};
-        chance = (seed + i) * 0x9E3779B97F4A7C15u | 1;
-        for (unsigned n = 0; n < 5; n++)
-            pick(2);
+        chance = draw_state(seed + i);
         asked.weight = 1 + pick(4);
         asked.count = 1 + pick(6);
         asked.one_by_one = pick(2);

@@ -20,7 +20,7 @@ static uint64_t from_environment(const char *name, uint64_t otherwise)
 static void runs(uint64_t seed, uint64_t otherwise)
 {
     uint64_t count = from_environment("FERRY_RUNS", otherwise);
-    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
+    seed_print(seed);
     for (uint64_t i = 0; i < count; i++)
         chaos_run(seed + i, (unsigned)from_environment("FERRY_STEPS", STEPS), (seed + i) % 3 != 0,
                   from_environment("FERRY_BESIDE", 1) != 0, from_environment("FERRY_MORE", 1) != 0);
@@ -38,7 +38,7 @@ static void random_programs_with_faults_that_were_seen_before(void **state)
 static void random_programs_with_faults_of_today(void **state)
 {
     (void)state;
-    runs(from_environment("FERRY_SEED", (uint64_t)time(NULL)), getenv("FERRY_SEED") ? 1 : 3);
+    runs(seed_or((uint64_t)time(NULL)), getenv("FERRY_SEED") ? 1 : 3);
 }
 
 int main(void)

@@ -37,28 +37,21 @@ static void divide(uint64_t pages, struct model_program *programs, unsigned coun
     assert_int_equal(right, count != 0);
 }
 
-static uint64_t draw(uint64_t *state, uint64_t below)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state % below;
-}
-
 static void budgets_are_as_a_model_divides_them(void **state)
 {
     (void)state;
     struct world *world = program_world();
-    uint64_t random = world_seed(20261122) | 1, pages = 64;
+    uint64_t random = seed_given(20261122), pages = 64;
     D3DKMT_HANDLE processes[MOST];
     struct model_program model[MOST];
     unsigned count = 0;
     for (unsigned step = 0; step < 2000; step++) {
-        unsigned which = count ? (unsigned)draw(&random, count) : 0;
-        uint64_t reserved = 0, wanted = draw(&random, 40), weight = 1 + draw(&random, draw(&random, 2) ? 8 : 10000);
+        unsigned which = count ? (unsigned)draw_below(&random, count) : 0;
+        uint64_t reserved = 0, wanted = draw_below(&random, 40);
+        uint64_t weight = 1 + draw_below(&random, draw_below(&random, 2) ? 8 : 10000);
         for (unsigned i = 0; i < count; i++)
             reserved += model[i].reserved;
-        switch (draw(&random, 5)) {
+        switch (draw_below(&random, 5)) {
         case 0: {
             struct ferry_vidmm_process_options options = {
                 .size = sizeof(options), .weight = (uint32_t)weight, .reservation = PAGES(wanted)};
@@ -99,7 +92,7 @@ static void budgets_are_as_a_model_divides_them(void **state)
             }
             break;
         case 4:
-            pages = draw(&random, 2) ? 64 : 8 + draw(&random, 56);
+            pages = draw_below(&random, 2) ? 64 : 8 + draw_below(&random, 56);
             assert_int_equal(ferry_vidmm_set_budget(world->manager, PAGES(pages)), FERRY_OK);
             break;
         }

@@ -272,13 +272,10 @@ static void a_reset_at_any_moment_of_paging_costs_no_content(void **state)
     }
 }
 
-static uint32_t chance;
+static uint64_t chance;
 static uint32_t pick(uint32_t below)
 {
-    chance ^= chance << 13;
-    chance ^= chance >> 17;
-    chance ^= chance << 5;
-    return chance % below;
+    return draw_below(&chance, below);
 }
 
 #define MANY 14
@@ -286,7 +283,7 @@ static void random_resets_cost_no_content(void **state)
 {
     (void)state;
     for (uint32_t seed = 1; seed <= 20; seed++) {
-        chance = seed * 2654435761u;
+        chance = draw_state(seed);
         struct world_options options = world_defaults();
         options.manager.memory_limit_bytes = PAGES(24);
         options.manager.sub_transfer_bytes = pick(2) ? PAGE_SIZE : 0;

@@ -7,7 +7,7 @@
 static uint64_t drawn;
 static uint32_t draw(uint32_t below)
 {
-    return world_draw(&drawn, below);
+    return draw_below(&drawn, below);
 }
 
 // Where the device sees its pages now.
@@ -44,7 +44,7 @@ static size_t next_build(size_t at, DXGK_BUILDPAGINGBUFFER_OPERATION operation)
 static void R195_R196_R198_steps_in_order_and_then_the_pages_are_refused(void **state)
 {
     (void)state;
-    drawn = world_seed(1);
+    drawn = seed_given(1);
     for (unsigned run = 0; run < machine_rounds(16, 3); run++) {
         struct world *world = begin(run % 3 == 2 ? 512 : 0);
         D3DKMT_HANDLE allocation = noticed(world, SIZE);
@@ -240,7 +240,7 @@ static void where_the_root_complex_has_no_room_nothing_changes(void **state)
 static void what_is_destroyed_meanwhile_gives_all_back(void **state)
 {
     (void)state;
-    drawn = world_seed(1);
+    drawn = seed_given(1);
     for (unsigned run = 0; run < machine_rounds(20, 3); run++) {
         struct world *world = begin(0);
         D3DKMT_HANDLE one = noticed(world, SIZE), two = noticed(world, SIZE), large = create(world, 31, 0);
@@ -322,7 +322,7 @@ enum { MANY = 8 };
 static void R197_the_device_touches_nothing_that_it_has_not(void **state)
 {
     (void)state;
-    drawn = world_seed(1);
+    drawn = seed_given(1);
     unsigned whole = 0, unmapped = 0, runs = machine_rounds(24, 4);
     for (unsigned run = 0; run < runs; run++) {
         struct world *world = begin(run % 2 ? 512 : 0);

@@ -30,7 +30,7 @@ static void R90_R92_R93_the_same_bytes_wherever_it_is(void **state)
 {
     enum { SLOTS = 6 };
     (void)state;
-    tiled_drawn = world_seed(20261124);
+    tiled_drawn = seed_given(20261124);
     for (unsigned run = 0; run < 2; run++) {
         struct world_options options = tiled_options();
         options.machine.ranges = run == 0 ? TILED_RANGES : 1 + tiled_draw(2);
@@ -102,13 +102,13 @@ static void *writes_all_the_time(void *context)
     const struct tiled *t = w->tiled;
     while (!atomic_load(&w->ends)) {
         uint8_t found[200];
-        size_t bytes = 1 + world_draw(&w->random, sizeof(found));
-        uint64_t offset = t->first + world_draw(&w->random, (uint32_t)(t->seen - bytes));
+        size_t bytes = 1 + draw_below(&w->random, sizeof(found));
+        uint64_t offset = t->first + draw_below(&w->random, t->seen - bytes);
         for (size_t i = 0; i < bytes; i++)
-            t->rows[offset + i] = (uint8_t)world_draw(&w->random, 256);
+            t->rows[offset + i] = (uint8_t)draw_below(&w->random, 256);
         if (ferry_vidmm_linear_write(w->world->manager, 0, t->allocation, offset, t->rows + offset, bytes) != FERRY_OK)
             w->wrong = "a write failed";
-        offset = t->first + world_draw(&w->random, (uint32_t)(t->seen - bytes));
+        offset = t->first + draw_below(&w->random, t->seen - bytes);
         if (ferry_vidmm_linear_read(w->world->manager, 0, t->allocation, offset, found, bytes) != FERRY_OK)
             w->wrong = "a read failed";
         if (memcmp(found, t->rows + offset, bytes) != 0)
@@ -129,7 +129,7 @@ static void after_rounds(struct writer *w, unsigned more)
 static void R91_R92_eviction_strikes_while_the_program_writes(void **state)
 {
     (void)state;
-    tiled_drawn = world_seed(20261125);
+    tiled_drawn = seed_given(20261125);
     struct world_options options = tiled_options();
     options.machine.ranges = 1;
     struct world *world = world_open(&options);

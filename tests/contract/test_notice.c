@@ -14,7 +14,7 @@
 static uint64_t drawn;
 static uint32_t draw(uint32_t below)
 {
-    return world_draw(&drawn, below);
+    return draw_below(&drawn, below);
 }
 
 static struct world *begin(uint32_t buffer_bytes, bool coherent)
@@ -122,7 +122,7 @@ static D3DKMT_HANDLE compressed(struct world *world, const struct content *c)
 static void R194_content_after_the_eviction_is_the_decompressed_content(void **state)
 {
     (void)state;
-    drawn = world_seed(1);
+    drawn = seed_given(1);
     for (unsigned run = 0; run < machine_rounds(12, 3); run++) {
         struct world *world = begin(run % 3 == 2 ? 512 : 0, run % 2);
         struct content c = make_content(30 + draw(90));
@@ -174,7 +174,7 @@ static size_t next_submit(size_t at)
 static void R185_R186_R187_R188_R189_R190_R191_R192_R212_steps_in_order_and_chunks_once(void **state)
 {
     (void)state;
-    drawn = world_seed(1);
+    drawn = seed_given(1);
     for (unsigned pages = 30; pages < 150; pages += 33) {
         struct world *world = begin(0, true);
         struct content c = make_content(pages);
@@ -345,7 +345,7 @@ static void R211_the_paging_spaces_tables_stay(void **state)
 static void R194_faults_and_resets_cost_no_content_unseen(void **state)
 {
     (void)state;
-    drawn = world_seed(1) + 1;
+    drawn = seed_given(1) + 1;
     unsigned whole = 0, runs = machine_rounds(40, 4);
     for (unsigned run = 0; run < runs; run++) {
         struct world *world = begin(run % 2 ? 512 : 0, true);
@@ -406,7 +406,7 @@ static void what_is_destroyed_where_the_gpu_wrote_it_is_noticed_too(void **state
 static void a_list_that_is_no_list_harms_nobody(void **state)
 {
     (void)state;
-    drawn = world_seed(1) + 2;
+    drawn = seed_given(1) + 2;
     for (unsigned run = 0; run < machine_rounds(20, 2); run++) {
         struct world *world = begin(0, true);
         struct content c = make_content(30 + draw(60));

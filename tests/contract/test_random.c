@@ -35,10 +35,7 @@ static uint64_t base_seed;
 
 static uint32_t pick(struct run *run, uint32_t below)
 {
-    run->random ^= run->random << 13;
-    run->random ^= run->random >> 7;
-    run->random ^= run->random << 17;
-    return (uint32_t)(run->random >> 20) % below;
+    return draw_below(&run->random, below);
 }
 
 static struct shadow *any(struct run *run)
@@ -220,7 +217,7 @@ static void step_gpu(struct run *run)
 static void program_of(const struct world_options *options, uint64_t seed, unsigned steps, unsigned delay,
                        unsigned busy, bool discards)
 {
-    struct run run = {.random = seed * 0x9E3779B97F4A7C15u + 1,
+    struct run run = {.random = draw_state(seed),
                       .limit = options->machine.local_bytes + options->machine.hidden_bytes,
                       .loose = options->machine.hidden_bytes != 0};
     base_seed = seed;
@@ -283,7 +280,7 @@ static void R28_R29_R111_R112_random_program_immediate(void **state)
 {
     (void)state;
     struct world_options options = world_defaults();
-    program(&options, world_seed((uint64_t)time(NULL)), STEPS, 0, 0);
+    program(&options, seed_given((uint64_t)time(NULL)), STEPS, 0, 0);
 }
 
 static void R27_R34_R39_R99_random_program_small_buffers_delayed_and_busy(void **state)
@@ -294,7 +291,7 @@ static void R27_R34_R39_R99_random_program_small_buffers_delayed_and_busy(void *
     options.manager.paging_buffers = 3;
     options.manager.sub_transfer_bytes = PAGES(3);
     options.machine.coherent_aperture = false;
-    program(&options, world_seed((uint64_t)time(NULL)) + 1, STEPS, 4, 1);
+    program(&options, seed_given((uint64_t)time(NULL)) + 1, STEPS, 4, 1);
 }
 
 static void R22_random_program_two_memory_segments(void **state)
@@ -303,7 +300,7 @@ static void R22_random_program_two_memory_segments(void **state)
     struct world_options options = world_defaults();
     options.machine.local_bytes = PAGES(40);
     options.machine.hidden_bytes = PAGES(24);
-    program(&options, world_seed((uint64_t)time(NULL)) + 3, STEPS, 3, 0);
+    program(&options, seed_given((uint64_t)time(NULL)) + 3, STEPS, 3, 0);
 }
 
 static void R22_R98_random_program_lru(void **state)
@@ -312,14 +309,14 @@ static void R22_R98_random_program_lru(void **state)
     struct world_options options = world_defaults();
     options.machine.local_bytes = PAGES(40);
     options.manager.lru_victims = true;
-    program(&options, world_seed((uint64_t)time(NULL)) + 2, STEPS, 7, 0);
+    program(&options, seed_given((uint64_t)time(NULL)) + 2, STEPS, 7, 0);
 }
 
 static void R237_R239_R243_R247_R249_random_program_with_discards(void **state)
 {
     (void)state;
     struct world_options options = world_defaults();
-    program_of(&options, world_seed((uint64_t)time(NULL)) + 4, STEPS, 12, 0, true);
+    program_of(&options, seed_given((uint64_t)time(NULL)) + 4, STEPS, 12, 0, true);
 }
 
 int main(void)

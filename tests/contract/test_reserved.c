@@ -98,10 +98,7 @@ struct reserved {
 
 static uint32_t pick(struct reserved *all, uint32_t below)
 {
-    all->random ^= all->random << 13;
-    all->random ^= all->random >> 7;
-    all->random ^= all->random << 17;
-    return (uint32_t)(all->random >> 20) % below;
+    return draw_below(&all->random, below);
 }
 
 // Bytes of each of the owner's that is in place; their sum.
@@ -170,7 +167,7 @@ static unsigned sum_of(const unsigned sizes[OWN])
 // owner has what he had, down to what he reserved. Less by one allocation that lies on both sides of that border.
 static void chance(uint64_t seed, bool single_pages)
 {
-    struct reserved all = {.world = program_world(), .seed = seed, .random = seed * 0x9E3779B97F4A7C15u + 1};
+    struct reserved all = {.world = program_world(), .seed = seed, .random = draw_state(seed)};
     spy.keep = false;
     all.owner = program_begin(all.world, 1, PAGES(RESERVED));
     for (unsigned i = 0; i < 2; i++)
@@ -214,7 +211,7 @@ static void chance(uint64_t seed, bool single_pages)
 static void what_is_reserved_stays_whatever_others_do(void **state)
 {
     (void)state;
-    uint64_t seed = world_seed(1);
+    uint64_t seed = seed_given(1);
     for (unsigned i = 0; i < 6; i++)
         chance(seed + i, i % 3 == 2);
 }

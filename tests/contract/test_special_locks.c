@@ -329,7 +329,7 @@ static void a_renamed_one_gives_the_pages_of_its_address_back(void **state)
 static void R81_R83_R84_R85_at_random(void **state)
 {
     (void)state;
-    tiled_drawn = world_seed(20261126);
+    tiled_drawn = seed_given(20261126);
     for (unsigned run = 0; run < 2; run++) {
         struct world *world = begin(run == 0 ? 0 : PAGES(1 + tiled_draw(3)));
         struct tiled t;

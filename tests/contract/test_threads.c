@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "vidmm/api/call.h"
@@ -83,7 +82,7 @@ static void start_workers(struct world *world, struct worker *workers, uint32_t 
 {
     for (uint32_t i = 0; i < count; i++) {
         workers[i] = (struct worker){.world = world, .device = world->device, .queue = world->queue, .seed = i + 1};
-        workers[i].random = (seed + i) * 0x9E3779B97F4A7C15u + 1;
+        workers[i].random = draw_state(seed + i);
         if (i >= 2) {
             assert_int_equal(ferry_vidmm_create_device(world->manager, &workers[i].device), FERRY_OK);
             assert_int_equal(ferry_vidmm_create_paging_queue(world->manager, workers[i].device, 0, &workers[i].queue),
@@ -119,10 +118,7 @@ static void many_threads_keep_their_content(void **state)
 // thread has allocations of its own; two share a device.
 static uint32_t pick(struct worker *worker, uint32_t below)
 {
-    worker->random ^= worker->random << 13;
-    worker->random ^= worker->random >> 7;
-    worker->random ^= worker->random << 17;
-    return (uint32_t)(worker->random >> 20) % below;
+    return draw_below(&worker->random, below);
 }
 
 #define SINKS 6
@@ -192,9 +188,7 @@ static void *discard_and_draw(void *argument)
 static void R239_R243_R247_many_threads_discard_while_their_jobs_run(void **state)
 {
     (void)state;
-    const char *text = getenv("FERRY_SEED");
-    uint64_t seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
-    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
+    uint64_t seed = seed_given((uint64_t)time(NULL));
     struct world_options options = world_defaults();
     options.machine.local_bytes = PAGES(96); // 80 are required
     struct world *world = world_open(&options);

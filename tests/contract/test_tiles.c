@@ -17,7 +17,7 @@
 static uint64_t drawn;
 static uint32_t draw(uint32_t below)
 {
-    return world_draw(&drawn, below);
+    return draw_below(&drawn, below);
 }
 
 static struct world *begin(uint32_t buffer_bytes)
@@ -187,7 +187,7 @@ static void check_flags(const struct tiled *tiled, size_t from, size_t from_virt
 static void swizzled_in_place_and_linear_where_the_cpu_has_it(void **state)
 {
     (void)state;
-    drawn = world_seed(20261123);
+    drawn = seed_given(20261123);
     by_place = by_address = 0;
     for (unsigned run = 0; run < 2; run++) {
         struct world *world = begin(run == 0 ? 0 : 512 + 8 * draw(300));

@@ -300,7 +300,7 @@ static void each_queue_finds_what_its_cells_lead_to(void **state)
 {
     (void)state;
     const char *runs = getenv("FERRY_RUNS"), *steps = getenv("FERRY_STEPS");
-    uint64_t seed = world_seed(1);
+    uint64_t seed = seed_given(1);
     unsigned count = runs ? (unsigned)atoi(runs) : 15;
     for (unsigned i = 0; i < count; i++)
         one_run(seed + i, steps ? (unsigned)atoi(steps) : 600);

@@ -337,7 +337,7 @@ static void one_run(void)
 static void what_is_mapped_is_what_a_plain_list_says(void **state)
 {
     (void)state;
-    uint64_t given = world_seed(20261127);
+    uint64_t given = seed_given(20261127);
     for (unsigned i = 0; i < 8; i++) {
         seed = given + i;
         one_run();

@@ -327,7 +327,7 @@ static void one_run(uint64_t seed, bool host_tables, bool hangs)
 
 static void runs(bool hangs)
 {
-    uint64_t seed = world_seed(1);
+    uint64_t seed = seed_given(1);
     unsigned count = machine_rounds(30, 10);
     memset(&all, 0, sizeof(all));
     for (unsigned i = 0; i < count; i++)

@@ -7,7 +7,7 @@
 static uint64_t drawn;
 static uint32_t draw(uint32_t below)
 {
-    return world_draw(&drawn, below);
+    return draw_below(&drawn, below);
 }
 
 static int try_over(struct world *world, D3DKMT_HANDLE allocation, uint64_t offset, uint64_t address, uint64_t pages)
@@ -226,7 +226,7 @@ static void random_mappings_over_others(uint64_t seed)
 static void random_mappings_over_others_agree_with_a_plain_list(void **state)
 {
     (void)state;
-    uint64_t seed = world_seed(20261128);
+    uint64_t seed = seed_given(20261128);
     for (uint64_t i = 0; i < 6; i++)
         random_mappings_over_others(seed * 100 + i);
 }

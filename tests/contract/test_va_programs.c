@@ -220,7 +220,7 @@ static void one_run(uint64_t seed)
 static void who_ends_leaves_nothing_to_others(void **state)
 {
     (void)state;
-    uint64_t seed = world_seed(1);
+    uint64_t seed = seed_given(1);
     unsigned count = machine_rounds(40, 10);
     for (unsigned i = 0; i < count; i++)
         one_run(seed + i);

@@ -6,7 +6,7 @@
 static uint64_t drawn;
 static uint32_t draw(uint32_t below)
 {
-    return world_draw(&drawn, below);
+    return draw_below(&drawn, below);
 }
 
 static int protect(struct world *world, uint64_t address, uint64_t pages, enum ferry_vidmm_reservation kind)
@@ -274,7 +274,7 @@ static void random_kinds(uint64_t seed)
 static void random_kinds_agree_with_a_plain_list(void **state)
 {
     (void)state;
-    uint64_t seed = world_seed(20261130);
+    uint64_t seed = seed_given(20261130);
     for (uint64_t i = 0; i < 6; i++)
         random_kinds(seed * 100 + i);
 }

@@ -47,7 +47,7 @@ static struct {
 
 static uint32_t draw(struct run *run, uint32_t below)
 {
-    return world_draw(&run->random, below);
+    return draw_below(&run->random, below);
 }
 
 static bool active(const struct run *run)
@@ -278,7 +278,7 @@ static void each_queue_finds_what_its_updates_have_mapped(void **state)
 {
     (void)state;
     const char *runs = getenv("FERRY_RUNS"), *steps = getenv("FERRY_STEPS");
-    uint64_t seed = world_seed(1);
+    uint64_t seed = seed_given(1);
     unsigned count = runs ? (unsigned)atoi(runs) : 60, read = 0;
     for (unsigned i = 0; i < count; i++)
         read += one_run(seed + i, steps ? (unsigned)atoi(steps) : 600);

@@ -10,7 +10,7 @@
 static uint64_t drawn;
 static uint32_t draw(uint32_t below)
 {
-    return world_draw(&drawn, below);
+    return draw_below(&drawn, below);
 }
 
 // Behind a job that is held back: jobs before the update and behind it wait there too, and nobody else does, who maps
@@ -360,7 +360,7 @@ static void random_batches_among_jobs(uint64_t seed)
 static void random_batches_agree_with_a_plain_list(void **state)
 {
     (void)state;
-    uint64_t seed = world_seed(20261125);
+    uint64_t seed = seed_given(20261125);
     for (uint64_t i = 0; i < 8; i++)
         random_batches_among_jobs(seed * 100 + i);
 }
@@ -384,7 +384,7 @@ static unsigned pieces(struct world *world, uint64_t address, uint64_t end)
 static void what_is_reserved_is_one_again_when_what_was_mapped_in_it_goes(void **state)
 {
     (void)state;
-    drawn = world_seed(20261126);
+    drawn = seed_given(20261126);
     struct world *world = begin(1024, 0); // So that it has tables for all of them, whatever is still to be given back.
     enum { SIZE = 1024, LIVE = 4 };
     uint64_t first = reserve(world, BASE, SIZE), second = reserve(world, BASE + PAGES(SIZE), SIZE);

@@ -8,7 +8,7 @@
 static uint64_t drawn;
 static uint32_t draw(uint32_t below)
 {
-    return world_draw(&drawn, below);
+    return draw_below(&drawn, below);
 }
 
 static void zeros_are_read_from_edge_to_edge_wherever_they_are(void **state)
@@ -454,7 +454,7 @@ static void random_mappings_among_zeros(uint64_t seed)
 static void random_mappings_among_zeros_agree_with_a_plain_list(void **state)
 {
     (void)state;
-    uint64_t seed = world_seed(20261129);
+    uint64_t seed = seed_given(20261129);
     for (uint64_t i = 0; i < 6; i++)
         random_mappings_among_zeros(seed * 100 + i);
 }

@@ -7,7 +7,7 @@
 uint64_t tiled_drawn;
 uint32_t tiled_draw(uint32_t below)
 {
-    return world_draw(&tiled_drawn, below);
+    return draw_below(&tiled_drawn, below);
 }
 
 struct world_options tiled_options(void)

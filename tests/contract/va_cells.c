@@ -6,7 +6,7 @@ struct cells_seen cells_seen;
 
 uint32_t cells_draw(struct cells_run *run, uint32_t below)
 {
-    return world_draw(&run->random, below);
+    return draw_below(&run->random, below);
 }
 
 bool cells_active(const struct cells_run *run)

@@ -43,7 +43,7 @@ static struct {
 
 static inline uint32_t draw(uint32_t below)
 {
-    return world_draw(&drawn, below);
+    return draw_below(&drawn, below);
 }
 
 #define CHECK(condition)                                                                                               \

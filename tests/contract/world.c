@@ -296,17 +296,3 @@ void world_wait(struct world *world, uint64_t fence)
 {
     assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fence), FERRY_OK);
 }
-
-uint64_t world_seed(uint64_t otherwise)
-{
-    const char *text = getenv("FERRY_SEED");
-    uint64_t seed = text ? strtoull(text, NULL, 0) : otherwise;
-    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
-    return seed;
-}
-
-uint32_t world_draw(uint64_t *state, uint32_t below)
-{
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)((*state >> 33) % below);
-}

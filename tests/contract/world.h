@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "../seed.h"
 #include "machine.h"
 #include "spy.h"
 
@@ -87,11 +88,6 @@ uint64_t world_gpu_put(struct world *world, D3DKMT_HANDLE allocation, uint64_t o
 /// On a context of the caller's choice; the job only names it as written when `write` is set, and does nothing.
 uint64_t world_gpu_name(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDLE allocation, bool write);
 void world_wait(struct world *world, uint64_t fence);
-
-/// FERRY_SEED, or without it this seed. Prints it, by which `make test` knows that the program is random.
-uint64_t world_seed(uint64_t otherwise);
-/// The next number below this one.
-uint32_t world_draw(uint64_t *state, uint32_t below);
 
 /// In driver model 2: an operation on the page tables of GPU virtual addresses.
 static inline bool world_is_of_tables(unsigned operation)
