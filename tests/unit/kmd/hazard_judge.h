@@ -5,6 +5,7 @@
 #ifndef FERRY_TESTS_KMD_HAZARD_JUDGE_H
 #define FERRY_TESTS_KMD_HAZARD_JUDGE_H
 
+#include "../../seed.h"
 #include "ferry_contract.h"
 #include "rig.h"
 
@@ -34,12 +35,25 @@ struct judge {
     struct judge_packet packets[JUDGE_PACKETS];
 };
 
-static inline uint64_t judge_draw(uint64_t *state, uint64_t limit)
+static uint64_t drawn;
+static inline uint64_t draw(uint64_t limit)
 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return (*state >> 11) % limit;
+    return draw_wide(&drawn, limit);
+}
+
+/// For main, before the test: the seed, and driver model 2.
+static inline void judge_begin(void)
+{
+    drawn = draw_state(seed_given(1));
+    rig_model = 2;
+}
+
+/// At the end: what came, and that it was more than so many of each.
+static inline void judge_tell(const struct judge *judge, uint64_t few)
+{
+    printf("%llu packets ran ahead, %llu waited\n", (unsigned long long)judge->ahead,
+           (unsigned long long)judge->waiting);
+    assert_true(judge->ahead > few && judge->waiting > few);
 }
 
 static inline void judge_add(const struct judge *judge, struct judge_packet *p, bool write, uint32_t kind,

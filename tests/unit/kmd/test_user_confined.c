@@ -2,6 +2,7 @@
 // Random user buffers, good ones and such as no driver writes, with random patches, through the miniport's Patch. What
 // is left of each is given to the firmware's oracle (tests/unit/firmware), which knows nothing of lists: whatever a
 // ring without rights runs of it must lie within what the list names, and what lay there before must still run.
+#include "../../seed.h"
 #include "../firmware/oracle.h"
 #include "ferry_contract.h"
 #include "rig.h"
@@ -20,10 +21,7 @@ static uint64_t state;
 
 static uint64_t draw(uint64_t limit)
 {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (state >> 11) % limit;
+    return draw_wide(&state, limit);
 }
 
 // What the list has: tiles and less than a page, two of which are neighbours, one of which is only read, and pages of
@@ -424,11 +422,8 @@ int main(void)
 {
     const struct CMUnitTest model1[] = {CASE(a_program_without_addresses_stays_within_its_list)};
     const struct CMUnitTest model2[] = {CASE(nor_does_one_with_addresses_leave_it)};
-    const char *given = getenv("FERRY_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 0) : 1;
 
-    print_message("FERRY_SEED=%llu\n", (unsigned long long)seed);
-    state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    state = draw_state(seed_given(1));
     rig_tiling = true;
     int failures = cmocka_run_group_tests(model1, NULL, NULL);
     rig_model = 2;
