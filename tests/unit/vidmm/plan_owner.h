@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../seed.h"
 #include "vidmm/space/search.h"
 
 struct owner {
@@ -19,10 +20,7 @@ static uint64_t state_word, facts_asked;
 
 static uint32_t pick(uint32_t below)
 {
-    state_word ^= state_word << 13;
-    state_word ^= state_word >> 7;
-    state_word ^= state_word << 17;
-    return (uint32_t)(state_word >> 20) % below;
+    return draw_below(&state_word, below);
 }
 
 static void facts_of(void *context, void *opaque, struct ferry_vm_facts *facts)

@@ -4,7 +4,7 @@ VIDMM_UNITS := address_space address_zeros address_places address_alignment addr
 VIDMM_UNIT_PROGRAMS := $(VIDMM_UNITS:%=$(BUILD)/tests/vidmm_%)
 
 $(VIDMM_UNIT_PROGRAMS): $(BUILD)/tests/vidmm_%: tests/unit/vidmm/test_%.c \
-    $$(call sanitized,$$(wildcard host-driver/vidmm/*/%.c)) $(HOST_HEADERS)
+    $$(call sanitized,$$(wildcard host-driver/vidmm/*/%.c)) $(HOST_HEADERS) tests/seed.h
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c %.o,$^) -o $@ -lcmocka
 

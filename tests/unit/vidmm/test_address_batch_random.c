@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random batches of operations on reserved addresses against a plain list: a state for every page of a few windows, to
 // which the same operations are done page by page.
+#include "../../seed.h"
 #include "address_batch_fixture.h"
 
 static uint64_t seed;
 static uint64_t draw(uint64_t below)
 {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (seed >> 33) % below;
+    return draw_below(&seed, below);
 }
 
 #define WINDOWS 3u
@@ -131,12 +131,10 @@ static void drop_some(void)
 
 static void random_batches_agree_with_a_plain_list(void **state)
 {
-    const char *given = getenv("FERRY_SEED");
-    uint64_t first_seed = seed = given ? strtoull(given, NULL, 0) : 20261125;
     uint32_t reservations = 0, done = 0, refused = 0, exhausted = 0;
 
     (void)state;
-    printf("FERRY_SEED=%llu\n", (unsigned long long)first_seed);
+    seed = seed_given(20261125);
     memset(plain, 0, sizeof plain);
     begin(TABLES);
     for (uint32_t w = 0; w < WINDOWS; w++)

@@ -12,6 +12,7 @@
 // cmocka asks for the standard headers before it.
 #include <cmocka.h>
 
+#include "../../seed.h"
 #include "ferry/error.h"
 #include "vidmm/space/address_space.h"
 
@@ -179,8 +180,7 @@ static void tables_are_found_behind_any_number_of_places(void **state)
 static uint64_t seed;
 static uint64_t draw(uint64_t below)
 {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (seed >> 33) % below;
+    return draw_below(&seed, below);
 }
 
 // Across an edge of tables of level 1.
@@ -244,12 +244,10 @@ static void random_step(uint32_t *taken, uint32_t *refused)
 
 static void every_place_is_tried(void **state)
 {
-    const char *given = getenv("FERRY_SEED");
     uint32_t taken = 0, refused = 0;
 
     (void)state;
-    seed = given ? strtoull(given, NULL, 0) : 20261126;
-    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
+    seed = seed_given(20261126);
     for (uint32_t tables = 5; tables <= 8; tables++) {
         begin(tables);
         for (int step = 0; step < 500; step++)
@@ -464,12 +462,10 @@ static void random_place(uint32_t *placed, uint32_t *none)
 
 static void a_place_is_that_of_a_walk_over_all_ranges(void **state)
 {
-    const char *given = getenv("FERRY_SEED");
     uint32_t placed = 0, none = 0;
 
     (void)state;
-    seed = given ? strtoull(given, NULL, 0) : 20261127;
-    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
+    seed = seed_given(20261127);
     for (uint32_t run = 0; run < 6; run++) {
         begin(64);
         for (int step = 0; step < 800; step++)

@@ -13,6 +13,7 @@
 // cmocka asks for the standard headers before it.
 #include <cmocka.h>
 
+#include "../../seed.h"
 #include "ferry/error.h"
 #include "vidmm/space/address_space.h"
 
@@ -143,8 +144,7 @@ static void pages_are_as_large_as_address_place_and_length_allow(void **state)
 static uint64_t seed;
 static uint64_t draw(uint64_t below)
 {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (seed >> 33) % below;
+    return draw_below(&seed, below);
 }
 
 #define WINDOWS 5u
@@ -179,15 +179,13 @@ static uint64_t tables_of_list(void)
 
 static void random_steps_agree_with_a_plain_list(void **state)
 {
-    const char *given = getenv("FERRY_SEED");
-    uint64_t first_seed = seed = given ? strtoull(given, NULL, 0) : 20261122;
     struct ferry_vm_table_pool pool;
     struct ferry_vm_address_space space;
     static char owners[200];
     uint32_t done[3] = {0}, refused = 0, exhausted = 0, in_pieces = 0;
 
     (void)state;
-    printf("FERRY_SEED=%llu\n", (unsigned long long)first_seed);
+    seed = seed_given(20261122);
     memset(plain, 0, sizeof plain);
     assert_true(ferry_vm_table_pool_init(&pool, 7, 19));
     ferry_vm_address_space_init(&space, &pool);

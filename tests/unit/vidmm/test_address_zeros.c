@@ -12,6 +12,7 @@
 // cmocka asks for the standard headers before it.
 #include <cmocka.h>
 
+#include "../../seed.h"
 #include "ferry/error.h"
 #include "vidmm/space/address_space.h"
 
@@ -58,8 +59,7 @@ static struct test {
 
 static uint32_t draw(uint32_t below)
 {
-    t.random = t.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(t.random >> 33) % below;
+    return draw_below(&t.random, below);
 }
 
 static struct entry *entries_of(const struct ferry_vm_table *table)
@@ -255,13 +255,12 @@ static void a_walk_finds_zeros_where_a_plain_list_has_them(void **state)
 {
     unsigned done = 0;
     (void)state;
-    const char *seed = getenv("FERRY_SEED");
-    uint64_t first_seed = seed ? strtoull(seed, NULL, 0) : 1;
+    uint64_t seed = seed_given(1);
     for (unsigned run = 0; run < 60; run++) {
         struct ferry_vm_where where = {edges[0], 0, 0, 16, 0};
         uint64_t first;
         memset(&t, 0, sizeof(t));
-        t.random = first_seed * 1000 + run;
+        t.random = seed * 1000 + run;
         uint32_t pages = run % 3 == 0 ? 6 + draw(8) : MOST;
         assert_true(ferry_vm_table_pool_init(&t.pool, FIRST, pages));
         ferry_vm_address_space_init(&t.space, &t.pool);
@@ -298,7 +297,5 @@ static void a_walk_finds_zeros_where_a_plain_list_has_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_walk_finds_zeros_where_a_plain_list_has_them)};
-    const char *seed = getenv("FERRY_SEED");
-    printf("FERRY_SEED=%s\n", seed ? seed : "1");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -338,16 +338,13 @@ static void one_state(struct ferry_vm_plan *plan, struct counts *counts)
 static void random_states(void **state)
 {
     (void)state;
-    const char *text = getenv("FERRY_SEED"), *states = getenv("FERRY_STATES");
-    uint64_t seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
+    const char *states = getenv("FERRY_STATES");
+    uint64_t seed = seed_given((uint64_t)time(NULL));
     unsigned count = states ? (unsigned)strtoul(states, NULL, 0) : 50000;
-    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
     struct ferry_vm_plan plan = {0};
     struct counts counts = {0};
     for (unsigned i = 0; i < count; i++) {
-        state_word = (seed + i) * 0x9E3779B97F4A7C15u + 1;
-        for (unsigned n = 0; n < 4; n++)
-            pick(2);
+        state_word = draw_state(seed + i);
         one_state(&plan, &counts);
     }
     ferry_vm_plan_destroy(&plan);

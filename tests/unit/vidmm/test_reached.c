@@ -12,6 +12,7 @@
 // cmocka asks for the standard headers before it.
 #include <cmocka.h>
 
+#include "../../seed.h"
 #include "ferry/error.h"
 #include "vidmm/base/reached.h"
 
@@ -49,8 +50,7 @@ static struct ferry_vidmm_name list[MOST];
 static uint64_t state_word;
 static uint32_t draw(uint32_t below)
 {
-    state_word = state_word * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((state_word >> 33) % below);
+    return draw_below(&state_word, below);
 }
 
 static struct ferry_vidmm_names none(uint32_t most)
@@ -62,9 +62,7 @@ static struct ferry_vidmm_names none(uint32_t most)
 static void rows_name_what_each_of_their_bytes_shows(void **state)
 {
     (void)state;
-    const char *given = getenv("FERRY_SEED");
-    uint64_t seed = state_word = given ? strtoull(given, NULL, 0) : 20261128;
-    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
+    state_word = seed_given(20261128);
     for (unsigned turn = 0; turn < 2000; turn++) {
         bool named[PAGES + 1] = {false};
         D3DKMT_HANDLE next = 1 + draw(3);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../seed.h"
 #include "vidmm/space/segment_allocator.h"
 
 #define PAGES 512
@@ -19,10 +20,7 @@ static uint64_t state_word;
 
 static uint32_t pick(uint32_t below)
 {
-    state_word ^= state_word << 13;
-    state_word ^= state_word >> 7;
-    state_word ^= state_word << 17;
-    return (uint32_t)(state_word >> 20) % below;
+    return draw_below(&state_word, below);
 }
 
 static bool map_free(const uint8_t *map, uint64_t first, uint64_t pages)
@@ -94,10 +92,7 @@ static void check_structure(const struct ferry_vm_space *space, const uint8_t *m
 static void random_programs_match_a_bitmap(void **state)
 {
     (void)state;
-    const char *text = getenv("FERRY_SEED");
-    uint64_t seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
-    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
-    state_word = seed * 0x9E3779B97F4A7C15u + 1;
+    state_word = seed_given((uint64_t)time(NULL));
     struct ferry_vm_space space;
     static uint8_t map[PAGES];
     memset(map, 0, sizeof(map));

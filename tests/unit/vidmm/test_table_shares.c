@@ -12,6 +12,7 @@
 // cmocka asks for the standard headers before it.
 #include <cmocka.h>
 
+#include "../../seed.h"
 #include "ferry/error.h"
 #include "vidmm/space/address_batch.h"
 #include "vidmm/space/address_space.h"
@@ -177,8 +178,7 @@ static void a_batch_leaves_as_much(void **state)
 static uint64_t drawn;
 static uint64_t draw(uint64_t below)
 {
-    drawn = drawn * 6364136223846793005u + 1442695040888963407u;
-    return (drawn >> 33) % below;
+    return draw_below(&drawn, below);
 }
 
 // What is free for one of them, by the rule as the manual says it.
@@ -208,12 +208,10 @@ static uint64_t missing(const struct ferry_vm_address_space *space, uint64_t fir
 
 static void random_programs_leave_each_other_their_share(void **state)
 {
-    const char *given = getenv("FERRY_SEED");
     uint32_t mapped = 0, refused = 0, by_the_rule = 0, first_ones = 0;
 
     (void)state;
-    drawn = given ? strtoull(given, NULL, 0) : 1;
-    printf("FERRY_SEED=%llu\n", (unsigned long long)drawn);
+    drawn = seed_given(1);
     for (int run = 0; run < 200; run++) {
         uint32_t tables = 10 + (uint32_t)draw(50);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../seed.h"
 #include "vidmm/space/victim.h"
 
 #define MOST 4000
@@ -222,14 +223,6 @@ static uint8_t sorts_let(void *context, const struct ferry_vm_victims *victims)
     return ((struct filter *)context)->sorts;
 }
 
-static uint32_t random_below(uint32_t *state, uint32_t below)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 17;
-    *state ^= *state << 5;
-    return *state % below;
-}
-
 static void a_filter_by_sort_finds_the_same_ones(void **state)
 {
     enum { USES = 300, MANY = 16 };
@@ -237,28 +230,26 @@ static void a_filter_by_sort_finds_the_same_ones(void **state)
     static struct ferry_vm_use uses[USES];
     struct ferry_vm_victims victims;
     struct filter filter = {0};
-    const char *given = getenv("FERRY_SEED");
-    uint32_t seed = given ? (uint32_t)strtoul(given, NULL, 0) | 1 : 20261123;
-    print_message("  seed %u\n", seed);
+    uint64_t drawn = seed_given(20261123);
     ferry_vm_victims_init(&victims, false);
     victims.leaves = is_let;
     victims.context = &filter;
     for (unsigned i = 0; i < USES; i++) {
         uses[i].serial = i + 1;
-        uses[i].pages = 1 + random_below(&seed, 50);
-        uses[i].sort = random_below(&seed, 8) & 7;
+        uses[i].pages = 1 + draw_below(&drawn, 50);
+        uses[i].sort = draw_below(&drawn, 8);
     }
     for (uint64_t now = 1; now < 20000; now++) {
-        struct ferry_vm_use *use = &uses[random_below(&seed, USES)], *with[MANY], *without[MANY];
+        struct ferry_vm_use *use = &uses[draw_below(&drawn, USES)], *with[MANY], *without[MANY];
         ferry_vm_victim_remove(&victims, use);
-        if (random_below(&seed, 4) != 0)
+        if (draw_below(&drawn, 4) != 0)
             ferry_vm_victim_used(use, now);
-        if (random_below(&seed, 8) == 0)
+        if (draw_below(&drawn, 8) == 0)
             use->away = !use->away;
-        if (random_below(&seed, 3) != 0)
+        if (draw_below(&drawn, 3) != 0)
             ferry_vm_victim_add(&victims, use);
-        filter.sorts = (uint8_t)(random_below(&seed, 256) & random_below(&seed, 256));
-        uint64_t pages = 1 + random_below(&seed, 60);
+        filter.sorts = (uint8_t)(draw_below(&drawn, 256) & draw_below(&drawn, 256));
+        uint64_t pages = 1 + draw_below(&drawn, 60);
         victims.sorts = sorts_let;
         unsigned count = ferry_vm_victims_first(&victims, now, with, MANY);
         use = ferry_vm_victim_choose(&victims, now, pages);
