@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 
+#include "../../seed.h"
 #include "Vcore_machine.h"
 #include "verilated.h"
 
@@ -302,20 +303,19 @@ static void short_paging(struct buffer *b)
 
 int main()
 {
-    const char *given = std::getenv("FERRY_SEED");
-    uint64_t seed = given ? std::strtoull(given, nullptr, 0) : 1;
     const unsigned runs = RUNS;
 
     report("every_packet", scenario_every_packet());
     report("rings_and_order", scenario_rings_and_order());
     report("faults_and_reset", scenario_faults_and_reset());
-    std::printf("FERRY_SEED=%llu, %u runs\n", (unsigned long long)seed, runs);
+    uint64_t seed = seed_given(1);
+    std::printf("%u runs\n", runs);
 
     const char *why = nullptr;
     for (unsigned run = 0; run < runs && !why; run++, seed++) {
         why = scenario_random(seed);
         if (why)
-            std::printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
+            seed_print(seed);
     }
     report("random_runs", why);
 

@@ -11,7 +11,8 @@ FIRMWARE_TEST_SOURCES := $(FIRMWARE_TEST_SHARED) $(addprefix $(FIRMWARE_TEST)/,d
 FIRMWARE_NATIVE := $(call sanitized,$(FIRMWARE_SOURCES))
 $(FIRMWARE_NATIVE): $(wildcard firmware/*.h)
 
-$(BUILD)/tests/firmware_native: $(FIRMWARE_TEST_SOURCES) $(FIRMWARE_NATIVE) $(wildcard firmware/*.h $(FIRMWARE_TEST)/*.h) $(CONTRACT)
+$(BUILD)/tests/firmware_native: $(FIRMWARE_TEST_SOURCES) $(FIRMWARE_NATIVE) $(wildcard firmware/*.h $(FIRMWARE_TEST)/*.h) \
+    tests/seed.h $(CONTRACT)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) -Ifirmware -I$(FIRMWARE_TEST) $(filter %.c %.o,$^) -lcmocka -o $@
 
@@ -38,7 +39,7 @@ firmware_core = $(VERILATE) --cc --exe --build -O3 --Mdir $(FIRMWARE_CORE)/veril
     $(FIRMWARE_TEST)/core_machine.v $(2) $(abspath $(FIRMWARE_TEST)/core_run.cpp $(FIRMWARE_CORE_OBJECTS)) -o $(abspath $@) && touch $@
 
 $(BUILD)/tests/firmware_core $(BUILD)/tests/firmware_core_serv: $(FIRMWARE_CORE_OBJECTS) $(FIRMWARE_CORE_RTL) \
-    $(FIRMWARE_TEST)/core_run.cpp rtl/packaged_core.vlt $(VERILATED_RUNTIME) $(VENV)/ready
+    $(FIRMWARE_TEST)/core_run.cpp tests/seed.h rtl/packaged_core.vlt $(VERILATED_RUNTIME) $(VENV)/ready
 
 $(BUILD)/tests/firmware_core:
 	$(call firmware_core,$(CPU_CORE),$(RTL_CORE),)

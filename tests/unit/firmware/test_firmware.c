@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../../seed.h"
 #include "halt.h"
 #include "native.h"
 
@@ -314,12 +315,11 @@ static void restart_goes_on_behind_the_counters(void **state)
 // good packets too, now and then or always.
 static void random_runs(void **state)
 {
-    const char *given = getenv("FERRY_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 0) : 1;
     const unsigned runs = getenv("FERRY_LONG") ? 1500 : 500; // The long form is that of `make soak-seeds`.
 
     (void)state;
-    printf("FERRY_SEED=%llu, %u runs\n", (unsigned long long)seed, runs);
+    uint64_t seed = seed_given(1);
+    printf("%u runs\n", runs);
     for (unsigned run = 0; run < runs; run++, seed++) {
         const char *why = scenario_random(seed);
 

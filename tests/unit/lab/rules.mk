@@ -4,14 +4,14 @@
 LAB_SOURCES := $(wildcard host-driver/lab/*.c host-driver/lab/policies/*.c) \
     $(addprefix host-driver/tools/,trace.c trace_lines.c tool.c id_map.c)
 
-$(BUILD)/tests/lab $(BUILD)/tests/lab_ahead: $(BUILD)/tests/%: tests/unit/lab/test_%.c tests/unit/lab/small_traces.h \
+$(BUILD)/tests/lab $(BUILD)/tests/lab_ahead: $(BUILD)/tests/%: tests/unit/lab/test_%.c tests/unit/lab/small_traces.h tests/seed.h \
     $(call sanitized,$(LAB_SOURCES)) $$(MANAGER_SAN) $(HOST_HEADERS)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c %.o,$^) -o $@ $(LAB_WRAPS) -lcmocka -lz -lpthread
 # Memory is refused there.
 $(BUILD)/tests/lab: private LAB_WRAPS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
-$(BUILD)/tests/lab_ahead_threads: tests/unit/lab/test_lab_ahead.c tests/unit/lab/small_traces.h \
+$(BUILD)/tests/lab_ahead_threads: tests/unit/lab/test_lab_ahead.c tests/unit/lab/small_traces.h tests/seed.h \
     $(LAB_SOURCES:%.c=$(BUILD)/obj-threads/%.o) $$(MANAGER_TSAN) $(HOST_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(FOR_A_SECOND) $(THREAD_SANITIZE) $(CPPFLAGS) $(filter %.c %.o,$^) -o $@ -lcmocka -lz -lpthread

@@ -2,6 +2,7 @@
 // A policy of one's own that errs is stopped by name; what the machines count, on traces small enough to count by hand.
 #include <pthread.h>
 
+#include "../../seed.h"
 #include "lab/advice.h"
 #include "small_traces.h"
 
@@ -172,16 +173,14 @@ static void the_first_of_many(void **state)
 {
     enum { MANY = 5000 };
     static struct ferry_lab_candidate all[MANY];
-    const char *given = getenv("FERRY_SEED");
-    uint64_t chance = given ? strtoull(given, NULL, 10) : 1;
     (void)state;
-    print_message("FERRY_SEED=%llu\n", (unsigned long long)chance);
+    uint64_t chance = seed_given(1);
     for (size_t size = 10; size <= MANY; size = size == 10 ? 1023 : size < MANY ? size + 497 : MANY + 1) {
         size_t count = size < MANY ? size : MANY;
         struct ferry_lab_ranking in = {0}, pages = {0};
         for (size_t i = 0; i < count; i++) {
-            chance = chance * UINT64_C(6364136223846793005) + 1442695040888963407u;
-            all[i] = (struct ferry_lab_candidate){.made = i, .in = chance >> 40 & 63, .pages = chance >> 50 & 63};
+            all[i] = (struct ferry_lab_candidate){.made = i, .in = draw_below(&chance, 64)};
+            all[i].pages = draw_below(&chance, 64);
             assert_true(ferry_lab_rank(&in, ferry_lab_by_in, &all[i]));
             assert_true(ferry_lab_rank(&pages, ferry_lab_by_pages, &all[i]));
         }

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../seed.h"
 #include "lab/advice.h"
 #include "lab/ahead.h"
 #include "small_traces.h"
@@ -15,8 +16,7 @@ static uint64_t chance;
 
 static unsigned pick(unsigned count)
 {
-    chance = chance * UINT64_C(6364136223846793005) + 1442695040888963407u;
-    return (unsigned)((chance >> 33) % count);
+    return draw_below(&chance, count);
 }
 
 // Allocations of up to five pages, half of them named in each frame, others at random.
@@ -258,8 +258,6 @@ int main(void)
         cmocka_unit_test(who_is_alone_has_nobody_to_wish_from),
         cmocka_unit_test(what_nobody_wants_is_cut_off_at_a_job),
     };
-    const char *given = getenv("FERRY_SEED");
-    chance = given ? strtoull(given, NULL, 10) : 1;
-    print_message("FERRY_SEED=%llu\n", (unsigned long long)chance);
+    chance = seed_given(1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

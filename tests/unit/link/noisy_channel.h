@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../../seed.h"
+
 #define CHANNEL_BYTES 8192u
 #define CHANNEL_IDLE  256u
 
@@ -23,10 +25,7 @@ struct noisy_channel {
 
 static inline uint32_t channel_random(uint64_t *state)
 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return (uint32_t)(*state >> 20);
+    return (uint32_t)(draw_bits(state) >> 20);
 }
 
 static inline bool channel_chance(struct noisy_channel *channel)

@@ -5,7 +5,7 @@ ROOT_COMPLEX := $(call sanitized,$(wildcard host-driver/link/root_complex*.c) $(
 
 ROOT_COMPLEX_PROGRAMS := $(addprefix $(BUILD)/tests/,root_complex root_complex_serve root_complex_late)
 $(ROOT_COMPLEX_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c \
-    tests/unit/link/fake_device.c $(ROOT_COMPLEX) $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
+    tests/unit/link/fake_device.c $(ROOT_COMPLEX) $(wildcard tests/unit/link/*.h) tests/seed.h $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(LINK_TEST)
 
@@ -21,7 +21,7 @@ TEST_PROGRAMS += $(ROOT_COMPLEX_PROGRAMS) $(BUILD)/tests/tlp $(BUILD)/tests/dma_
 
 FRAMES_PROGRAMS := $(addprefix $(BUILD)/tests/,frames frames_one_end frames_patience)
 $(FRAMES_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c $(call sanitized,host-driver/link/frames.c host-driver/link/frame_code.c) \
-    $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
+    $(wildcard tests/unit/link/*.h) tests/seed.h $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(LINK_TEST) -lz
 

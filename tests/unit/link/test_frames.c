@@ -378,8 +378,6 @@ int main(void)
         cmocka_unit_test(frames_that_cannot_be_are_refused),
         cmocka_unit_test(ones_own_echo_is_no_device),
     };
-    seed = getenv("FERRY_SEED") ? strtoull(getenv("FERRY_SEED"), NULL, 0) : seed;
-    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
-    fflush(stdout);
+    seed = seed_given(seed);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The root complex serves a scripted device: its reads and writes of host memory, interrupt messages, planted faults.
+#include "../../seed.h"
 #include "root_complex_rig.h"
 
 // ---- The device reads host memory -------------------------------------------------------------------------------
@@ -123,20 +124,18 @@ static void reads_against_the_rules_are_dropped_and_counted(void **context)
 static void chance_cuts_only_at_boundaries_and_loses_nothing(void **context)
 {
     (void)context;
-    const char *text = getenv("FERRY_SEED");
-    const unsigned seed = text != NULL ? (unsigned)strtoul(text, NULL, 0) : 20;
-    print_message("FERRY_SEED=%u\n", seed);
+    const uint64_t seed = seed_given(20);
     for (uint32_t boundary = 64; boundary <= 128; boundary *= 2) {
         struct ferry_link_config config = config_with(boundary);
         config.random_stall_percent = 10;
         config.seed = seed;
         struct state *state = open_with(config);
-        srand(seed);
+        uint64_t drawn = seed;
         unsigned cuts = 0;
         for (int round = 0; round < 400; round++) {
-            const uint32_t offset = 4 * ((uint32_t)rand() % 1024);
+            const uint32_t offset = 4 * (uint32_t)draw_below(&drawn, 1024);
             const uint32_t room = (4096 - offset) / 4;
-            const uint32_t length = 1 + (uint32_t)rand() % (room < 128 ? room : 128);
+            const uint32_t length = 1 + (uint32_t)draw_below(&drawn, room < 128 ? room : 128);
             state->device.sent_count = 0;
             DELIVER(state, length, 0x01001100 | (length == 1 ? 0x0f : 0xff), (uint32_t)state->low + offset);
             uint32_t at = offset;

@@ -3,6 +3,7 @@
 // mapped where, and every access is held against that list: nothing of the model's walk is used.
 #include <stdio.h>
 
+#include "../../seed.h"
 #include "table_rig.h"
 
 static int tables_setup(void **state)
@@ -298,8 +299,7 @@ static void without_page_tables_nothing_of_it_is_known(void **state)
 static uint64_t seed;
 static uint64_t draw(uint64_t below)
 {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (seed >> 33) % below;
+    return draw_below(&seed, below);
 }
 
 #define PAGES  48u
@@ -312,11 +312,9 @@ struct mapped {
 // Edits, forgets and accesses by turns; what the tables say stands in `known` as a plain list, and bytes in `content`.
 static void random_tables_agree_with_a_plain_list(void **state)
 {
-    const char *given = getenv("FERRY_SEED");
-    uint64_t first_seed = seed = given ? strtoull(given, NULL, 0) : 20261122;
 
     (void)state;
-    printf("FERRY_SEED=%llu\n", (unsigned long long)first_seed);
+    seed = seed_given(20261122);
     struct rig *rig = rig_with_tables();
     struct tables t[SPACES];
     struct mapped known[SPACES][PAGES] = {0};

@@ -44,13 +44,4 @@ template <size_t count> int run_cases(const Case (&cases)[count])
     return failed == 0 ? 0 : 1;
 }
 
-/// FERRY_SEED, or the number given; printed, so that a failure can be had again.
-inline unsigned seed_of(unsigned otherwise)
-{
-    const char *text = std::getenv("FERRY_SEED");
-    const unsigned seed = text != nullptr ? static_cast<unsigned>(std::strtoul(text, nullptr, 0)) : otherwise;
-    std::printf("FERRY_SEED=%u\n", seed);
-    return seed;
-}
-
 #endif

@@ -3,7 +3,7 @@
 $(BUILD)/tests/machine: $(addprefix tests/unit/sim/,machine_rig.c test_machine.c test_machine_faults.c) $(ROOT_COMPLEX) \
     $(call sanitized,$(addprefix host-driver/link/,backend_sim.c problem.c) $(wildcard host-driver/device/*.c) $(FIRMWARE_IMAGE)) \
     $(SIM_DEVICE_OBJECTS) $(HOST_HEADERS) \
-    $(wildcard sim/*.h tests/unit/sim/*.h) $(CONTRACT)
+    $(wildcard sim/*.h tests/unit/sim/*.h) tests/seed.h $(CONTRACT)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) -Itests/unit/sim $(filter %.c %.o,$^) -o $@ -lcmocka \
 	    $(SIM_LIBS) $(LDLIBS)
@@ -12,17 +12,17 @@ TEST_PROGRAMS += $(BUILD)/tests/machine
 
 SIM_TEST_FLAGS := -std=c++17 -O1 -g $(WARNINGS) $(SANITIZE) -Isim -Itests/unit/sim
 
-$(BUILD)/tests/dram: tests/unit/sim/test_dram.cpp sim/dram.cpp tests/unit/sim/check.h $(wildcard sim/*.h)
+$(BUILD)/tests/dram: tests/unit/sim/test_dram.cpp sim/dram.cpp tests/unit/sim/check.h tests/seed.h $(wildcard sim/*.h)
 	@mkdir -p $(@D)
 	$(CXX) $(SIM_TEST_FLAGS) $(filter %.cpp,$^) -o $@
 
-$(BUILD)/tests/link_model: tests/unit/sim/test_link_model.cpp sim/link_model.cpp tests/unit/sim/check.h $(wildcard sim/*.h)
+$(BUILD)/tests/link_model: tests/unit/sim/test_link_model.cpp sim/link_model.cpp tests/unit/sim/check.h tests/seed.h $(wildcard sim/*.h)
 	@mkdir -p $(@D)
 	$(CXX) $(SIM_TEST_FLAGS) $(filter %.cpp,$^) -o $@
 
 TEST_PROGRAMS += $(BUILD)/tests/dram $(BUILD)/tests/link_model
 
-$(BUILD)/tests/harness: tests/unit/sim/test_harness.cpp sim/link_model.cpp sim/dram.cpp tests/unit/sim/check.h \
+$(BUILD)/tests/harness: tests/unit/sim/test_harness.cpp sim/link_model.cpp sim/dram.cpp tests/unit/sim/check.h tests/seed.h \
     $(wildcard sim/*.h)
 	@mkdir -p $(@D)
 	$(CXX) $(SIM_TEST_FLAGS) $(filter %.cpp,$^) -o $@

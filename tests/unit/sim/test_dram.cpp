@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "../../seed.h"
 #include "check.h"
 
 using ferry::Dram;
@@ -234,7 +235,7 @@ void the_queue_has_room_for_64_reads()
 
 void random_traffic_reads_what_was_written()
 {
-    std::mt19937 random(seed_of(11));
+    std::mt19937 random(seed_given(11));
     Dram dram(bytes, 0, {8, 2048, 4, 2, 2, 3, 2, 300, 8});
     std::vector<uint8_t> shadow(bytes);
     uint64_t now = 0;

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "../../seed.h"
 #include "check.h"
 #include "spans.h"
 
@@ -197,7 +198,7 @@ void smallest_credits_let_one_packet_of_each_kind_go()
 
 void completions_overtake_only_other_tags_and_nothing_posted()
 {
-    const unsigned seed = seed_of(4);
+    const uint64_t seed = seed_given(4);
     ToDevice link(20, 32, 0, 80);
     Random random(seed);
     std::mt19937 chance(seed);

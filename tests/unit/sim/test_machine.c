@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../seed.h"
 #include "device/host_pages.h"
 #include "machine_rig.h"
 
@@ -200,9 +201,8 @@ static void another_host_contract_is_refused(void **context)
 
 static void copies_survive(bool smallest_credits)
 {
-    const char *text = getenv("FERRY_SEED");
-    const unsigned seed = text != NULL ? (unsigned)strtoul(text, NULL, 0) : 5;
-    print_message("FERRY_SEED=%u\n", seed);
+    const uint64_t seed = seed_given(5);
+    uint64_t drawn = seed;
     struct ferry_link_config config = {.size = sizeof(config), .seed = seed, .random_stall_percent = 25};
     config.smallest_credits = smallest_credits;
     config.link_latency_cycles = smallest_credits ? 10 : 0;
@@ -212,13 +212,12 @@ static void copies_survive(bool smallest_credits)
     config.max_read_bytes = 128u << seed % 3;
     config.completion_boundary = seed % 5 ? 64 : 128;
     open_machine(&machine, &config, NULL);
-    srand(seed);
     memcpy(expect, host(&machine), 65536);
     for (int round = 0; round < 12; round++) {
-        const uint32_t from = (uint32_t)rand() % 20000;
-        const uint32_t to = 40000 + (uint32_t)rand() % 10000;
-        const uint32_t local = (uint32_t)rand() % 100000;
-        const uint32_t bytes = (uint32_t)rand() % 8000;
+        const uint32_t from = (uint32_t)draw_below(&drawn, 20000);
+        const uint32_t to = 40000 + (uint32_t)draw_below(&drawn, 10000);
+        const uint32_t local = (uint32_t)draw_below(&drawn, 100000);
+        const uint32_t bytes = (uint32_t)draw_below(&drawn, 8000);
         copy(&machine, FERRY_ADDRESS_KIND_SYSTEM, machine.host.bus + from, FERRY_ADDRESS_KIND_LOCAL, local, bytes);
         copy(&machine, FERRY_ADDRESS_KIND_LOCAL, local, FERRY_ADDRESS_KIND_SYSTEM, machine.host.bus + to, bytes);
         memcpy(expect + to, expect + from, bytes);
