@@ -10,7 +10,8 @@ $(GUEST)/ready: tests/guest/packages.sh
 	@touch $@
 
 # Without sanitizers, which need more memory than the guest has.
-$(GUEST_TESTS:%=$(GUEST)/%): $(GUEST)/%: tests/system/test_%.c tests/system/system.h tests/system/tile_images.h $(BUILD)/libferry.a
+$(GUEST_TESTS:%=$(GUEST)/%): $(GUEST)/%: tests/system/test_%.c tests/system/system.h tests/system/tile_images.h \
+    tests/seed.h $(BUILD)/libferry.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(CPPFLAGS) $< $(BUILD)/libferry.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
 

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agreement_buffers.h"
 
+#include "../seed.h"
 #include "agreement_spaces.h"
 
-static uint64_t random_state;
+static uint64_t drawn;
 
 void draw_from(uint64_t seed)
 {
-    random_state = seed * 0x9E3779B97F4A7C15ull + 1;
+    drawn = draw_state(seed);
 }
 
 uint64_t draw(uint64_t limit)
 {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (random_state >> 11) % limit;
+    return draw_wide(&drawn, limit);
 }
 
 void put(struct buffer *b, uint32_t word)

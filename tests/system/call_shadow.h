@@ -37,10 +37,7 @@ struct world {
 
 static inline uint64_t pick(struct world *w, uint64_t limit)
 {
-    w->random ^= w->random << 13;
-    w->random ^= w->random >> 7;
-    w->random ^= w->random << 17;
-    return (w->random >> 11) % limit;
+    return draw_wide(&w->random, limit);
 }
 
 static inline void complain(struct world *w, const char *what, int result)

@@ -4,6 +4,7 @@
 #ifndef FERRY_TESTS_RECTANGLE_IMAGES_H
 #define FERRY_TESTS_RECTANGLE_IMAGES_H
 
+#include "../seed.h"
 #include "ferry_contract.h"
 
 #include <stddef.h>
@@ -11,14 +12,11 @@
 
 enum { LOCAL = FERRY_ADDRESS_KIND_LOCAL, SYSTEM = FERRY_ADDRESS_KIND_SYSTEM };
 
-static uint64_t random_state;
+static uint64_t drawn;
 
 static inline uint64_t draw(uint64_t limit)
 {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (random_state >> 11) % limit;
+    return draw_wide(&drawn, limit);
 }
 
 // ---- Images

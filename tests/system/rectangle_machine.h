@@ -131,7 +131,7 @@ static inline int open_machine(void **state)
     struct machine *m = calloc(1, sizeof *m);
     struct ferry_link_config config = {.size = sizeof config, .seed = seed, .random_stall_percent = seed % 3 * 12};
 
-    random_state = seed * 0x9E3779B97F4A7C15ull + 1;
+    drawn = draw_state(seed);
     ok(ferry_link_open(backend, &config, &m->link));
     ok(ferry_gpu_open(m->link, NULL, &m->gpu));
     ok(ferry_gpu_memory_allocate(m->gpu, AREA + 65536, 0, &m->pool));

@@ -27,7 +27,7 @@ SYSTEM_RUNS += $(SYSTEM_VIRTUAL_PAGING:%=$(BUILD)/tests/system_%_sim_virtual)
 SYSTEM_RUNS += $(BUILD)/tests/system_large_memory_model
 
 $(SYSTEM_TESTS:%=$(BUILD)/system/%) $(SYSTEM_ON_MODEL:%=$(BUILD)/system/%) $(BUILD)/system/large_memory: $(BUILD)/system/%: \
-		tests/system/test_%.c tests/system/adapter_inside.h tests/system/system.h $(BUILD)/libferry-san.a $(FLAGS)
+		tests/system/test_%.c tests/system/adapter_inside.h tests/system/system.h tests/seed.h $(BUILD)/libferry-san.a $(FLAGS)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c,$^) $(BUILD)/libferry-san.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
 
@@ -100,7 +100,7 @@ $(BUILD)/tests/system_thread_closes: tests/system/test_thread_closes.c
 $(BUILD)/tests/system_va_threads: tests/system/test_va_threads.c
 $(BUILD)/tests/system_poll_threads: tests/system/test_poll.c tests/system/poll_loops.h
 $(BUILD)/tests/system_poll_ends_threads: tests/system/test_poll_ends.c tests/system/poll_loops.h
-$(THREAD_TESTS): tests/system/adapter_inside.h tests/system/system.h $$(THREAD_OBJECTS) $$(SIM_DEVICE_OBJECTS)
+$(THREAD_TESTS): tests/system/adapter_inside.h tests/system/system.h tests/seed.h $$(THREAD_OBJECTS) $$(SIM_DEVICE_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(FOR_A_SECOND) $(THREAD_SANITIZE) $(CPPFLAGS) $(filter %.c %.o,$^) $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
 -include $(shell find $(BUILD)/obj-threads -name '*.d' 2>/dev/null)
@@ -123,7 +123,7 @@ soak-system: $(BUILD)/system/random_calls $(BUILD)/system/agreement $(BUILD)/tes
 TABLE_AGREEMENT := $(BUILD)/system/table_agreement
 $(TABLE_AGREEMENT): tests/system/test_table_agreement.c tests/system/table_programs.c tests/system/table_programs.h \
 		tests/system/table_packets.h $(AGREEMENT) \
-		tests/system/system.h $(BUILD)/libferry-san.a $(FLAGS)
+		tests/system/system.h tests/seed.h $(BUILD)/libferry-san.a $(FLAGS)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c,$^) $(BUILD)/libferry-san.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
 

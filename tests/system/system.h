@@ -16,6 +16,7 @@
 // cmocka asks for the standard headers before it.
 #include <cmocka.h>
 
+#include "../seed.h"
 #include "ferry/ferry.h"
 
 static const char *backend = "model";
@@ -29,8 +30,7 @@ static inline void read_options(int argc, char **argv)
 {
     if (getenv("FERRY_BACKEND"))
         backend = getenv("FERRY_BACKEND");
-    if (getenv("FERRY_SEED"))
-        seed = strtoull(getenv("FERRY_SEED"), NULL, 0);
+    seed = seed_or(seed);
     for (int i = 1; i < argc; i++)
         slow_link = slow_link || !strcmp(argv[i], "--slow-link");
     for (int i = 1; i + 1 < argc; i++) {
@@ -52,8 +52,7 @@ static inline void read_options(int argc, char **argv)
 // scripts/run_tests.py knows a random program by this line, and runs it with another seed too.
 static inline void say_random(void)
 {
-    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
-    fflush(stdout);
+    seed_print(seed);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -174,26 +174,20 @@ struct writer {
     const char *wrong;
 };
 
-static uint32_t draw_of(struct writer *w, uint32_t below)
-{
-    w->random = w->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)((w->random >> 33) % below);
-}
-
 static void *writes_all_the_time(void *context)
 {
     struct writer *w = context;
     uint8_t found[100];
 
     while (!atomic_load(&w->ends)) {
-        size_t bytes = 1 + draw_of(w, sizeof found);
-        uint64_t offset = w->rows.offset + draw_of(w, (uint32_t)(w->rows.bytes - bytes));
+        size_t bytes = 1 + draw_below(&w->random, sizeof found);
+        uint64_t offset = w->rows.offset + draw_below(&w->random, w->rows.bytes - bytes);
 
         for (size_t i = 0; i < bytes; i++)
-            w->shown->rows[offset + i] = (uint8_t)draw_of(w, 256);
+            w->shown->rows[offset + i] = (uint8_t)draw_below(&w->random, 256);
         if (ferry_view_write(w->shown->allocation, offset, w->shown->rows + offset, bytes) != FERRY_OK)
             w->wrong = "a write failed";
-        offset = w->rows.offset + draw_of(w, (uint32_t)(w->rows.bytes - bytes));
+        offset = w->rows.offset + draw_below(&w->random, w->rows.bytes - bytes);
         if (ferry_view_read(w->shown->allocation, offset, found, bytes) != FERRY_OK)
             w->wrong = "a read failed";
         else if (memcmp(found, w->shown->rows + offset, bytes) != 0)

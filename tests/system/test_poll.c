@@ -14,14 +14,6 @@ static unsigned jobs_of_a_loop(void)
     return on_model() ? 400 : rounds(12, 25);
 }
 
-static uint64_t next_random(uint64_t *random)
-{
-    *random ^= *random << 13;
-    *random ^= *random >> 7;
-    *random ^= *random << 17;
-    return *random;
-}
-
 static void paging_and_jobs_go_on_while_the_program_polls(void **state)
 {
     int fd;
@@ -145,8 +137,8 @@ static void *follow(void *context)
         return NULL;
     for (unsigned submitted = 0; !loop->failure && (submitted < loop->jobs || reached < newest);) {
         good(loop, "reached", ferry_queue_reached(work->queue, &reached) == FERRY_OK);
-        if (submitted < loop->jobs && (reached >= newest || next_random(&loop->random) % 3)) {
-            uint32_t bytes = 4 + (uint32_t)(next_random(&loop->random) % (BYTES - 4));
+        if (submitted < loop->jobs && (reached >= newest || draw_below(&loop->random, 3))) {
+            uint32_t bytes = 4 + (uint32_t)draw_below(&loop->random, BYTES - 4);
 
             good(loop, "fill", ferry_queue_fill(work->queue, work->allocation, 0, bytes, submitted, 1) == FERRY_OK);
             good(loop, "submit", ferry_queue_submit(work->queue, &newest) == FERRY_OK);
@@ -156,8 +148,8 @@ static void *follow(void *context)
 
             good(loop, "a wake-up was lost", count == 1 || (count < 0 && errno == EINTR));
         }
-        if (next_random(&loop->random) % 4 == 0)
-            pause_for(next_random(&loop->random) % 200000);
+        if (draw_below(&loop->random, 4) == 0)
+            pause_for(draw_below(&loop->random, 200000));
     }
     good(loop, "wait", ferry_queue_wait(work->queue, newest) == FERRY_OK);
     close(epoll);
@@ -207,20 +199,20 @@ static void a_loop_that_pages_misses_no_fence(void **state)
     }
     // Operations of which a newer one is over first are rare.
     for (unsigned n = 0; n < 8 * jobs_of_a_loop(); n++) {
-        struct ferry_allocation *pair[2] = {list[next_random(&random) % ALLOCATIONS],
-                                            list[next_random(&random) % ALLOCATIONS]};
+        struct ferry_allocation *pair[2] = {list[draw_below(&random, ALLOCATIONS)],
+                                            list[draw_below(&random, ALLOCATIONS)]};
         struct ferry_residency residency = {.size = sizeof residency, .allocations = pair, .count = 2};
         uint64_t fence;
         int result = ferry_make_resident(device, &residency);
 
         assert_true(result == FERRY_OK || result == FERRY_PENDING);
-        if (result == FERRY_PENDING && next_random(&random) % 2) {
+        if (result == FERRY_PENDING && draw_below(&random, 2)) {
             wait_for_paging(fd, device, residency.paging_fence_value);
             pending++;
         }
         ok(ferry_queue_fill(queue, pair[0], 16, 8, n, 4));
         ok(ferry_queue_submit(queue, &fence));
-        if (next_random(&random) % 4)
+        if (draw_below(&random, 4))
             wait_for_job(fd, queue, fence);
         evict(device, pair, 2);
     }

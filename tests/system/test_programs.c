@@ -264,8 +264,7 @@ struct player {
 
 static uint32_t chance(struct player *player, uint32_t below)
 {
-    player->random = player->random * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(player->random >> 33) % below;
+    return draw_below(&player->random, below);
 }
 
 static void look_at(struct player *player, unsigned number)

@@ -297,7 +297,7 @@ static void a_random_program_of_calls(void **state)
     (void)state;
     if (getenv("FERRY_STEPS"))
         steps = (unsigned)strtoul(getenv("FERRY_STEPS"), NULL, 0);
-    w->random = seed * 0x9E3779B97F4A7C15ull + 1;
+    w->random = draw_state(seed);
     options.paging_buffer_bytes = paging_buffers[seed % 4];
     ok(ferry_adapter_open(&options, &w->adapter));
     for (unsigned device = 0; device < DEVICES; device++) {

@@ -35,8 +35,7 @@ struct worker {
 
 static uint32_t pick(uint64_t *random, uint32_t below)
 {
-    *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(*random >> 33) % below;
+    return draw_below(random, below);
 }
 
 // Neither of them closes or opens anything from a call-back.

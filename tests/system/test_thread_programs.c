@@ -39,8 +39,7 @@ static void found(struct finder *f, const char *what, int result)
 
 static uint32_t pick(struct finder *f, uint32_t below)
 {
-    f->random = f->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(f->random >> 33) % below;
+    return draw_below(&f->random, below);
 }
 
 static void on_budget(void *context, enum ferry_memory_group group, const struct ferry_memory_info *info)

@@ -260,8 +260,7 @@ static void bad_batches_get_a_name_and_change_nothing(void **state)
 static uint64_t drawn;
 static uint64_t draw(uint64_t below)
 {
-    drawn = drawn * 6364136223846793005u + 1442695040888963407u;
-    return (drawn >> 33) % below;
+    return draw_below(&drawn, below);
 }
 
 #define COUNT 8u

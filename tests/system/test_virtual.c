@@ -306,8 +306,7 @@ static void programs_have_addresses_of_their_own(void **state)
 static uint64_t drawn;
 static uint64_t draw(uint64_t below)
 {
-    drawn = drawn * 6364136223846793005u + 1442695040888963407u;
-    return (drawn >> 33) % below;
+    return draw_below(&drawn, below);
 }
 
 #define COUNT 14u

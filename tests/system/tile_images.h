@@ -11,8 +11,7 @@
 static uint64_t drawn;
 static inline uint32_t draw(uint32_t below)
 {
-    drawn = drawn * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)((drawn >> 33) % below);
+    return draw_below(&drawn, below);
 }
 
 // From bit 0 up; b = a bit of the byte in its element, x and y of the element's place. 4 KiB: the first twelve.

@@ -55,8 +55,7 @@ static inline void found(struct finder *f, const char *what, int result, uint32_
 
 static inline uint32_t pick(struct finder *f, uint32_t below)
 {
-    f->random = f->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(f->random >> 33) % below;
+    return draw_below(&f->random, below);
 }
 
 // A hang may be blamed on paging, which costs its device what it has; nothing else may end like that.
