@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../seed.h"
 #include "ferry/ferry.h"
 #include "vidmm/space/plan.h"
 
@@ -31,10 +32,7 @@ static uint64_t state_word;
 
 static uint32_t pick(uint32_t below)
 {
-    state_word ^= state_word << 13;
-    state_word ^= state_word >> 7;
-    state_word ^= state_word << 17;
-    return (uint32_t)(state_word >> 20) % below;
+    return (uint32_t)(draw_bits(&state_word) >> 20) % below;
 }
 
 static double now(void)

@@ -70,7 +70,8 @@ $(BUILD)/bench/addresses.json: $(BUILD)/bench/addresses
 
 # What the manager's decisions cost.
 BENCHES += $(BUILD)/bench/manager.json
-$(BUILD)/bench/manager: tests/bench/manager.c $(BUILD)/libferry.a $(wildcard host-driver/vidmm/space/*.h) $(FLAGS) | $(CONTRACT)
+$(BUILD)/bench/manager: tests/bench/manager.c tests/seed.h $(BUILD)/libferry.a \
+    $(wildcard host-driver/vidmm/space/*.h) $(FLAGS) | $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(CPPFLAGS) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
 

@@ -20,7 +20,7 @@ fuzz-firmware: $(BUILD)/fuzz/fuzz_firmware
 
 SOAKS += fuzz-firmware
 
-$(BUILD)/tests/firmware_fuzzed: tests/fuzz/some_inputs.c $$(FUZZ_FIRMWARE_SOURCES) \
+$(BUILD)/tests/firmware_fuzzed: tests/fuzz/some_inputs.c tests/seed.h $$(FUZZ_FIRMWARE_SOURCES) \
     $$(wildcard firmware/*.h $$(FIRMWARE_TEST)/*.h) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) -Ifirmware -I$(FIRMWARE_TEST) $(filter %.c,$^) -o $@
@@ -43,7 +43,7 @@ fuzz-import: $(BUILD)/fuzz/fuzz_import
 
 SOAKS += fuzz-import
 
-$(BUILD)/tests/import_fuzzed: tests/fuzz/some_inputs.c $(FUZZ_IMPORT_SOURCES) $(FUZZ_IMPORT_HEADERS)
+$(BUILD)/tests/import_fuzzed: tests/fuzz/some_inputs.c tests/seed.h $(FUZZ_IMPORT_SOURCES) $(FUZZ_IMPORT_HEADERS)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c,$^) -lz -o $@
 TEST_PROGRAMS += $(BUILD)/tests/import_fuzzed

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main of a fuzzer where it is a test: some random inputs, so that it is known to build, and to find nothing in
 // these, wherever nobody runs `make soak`.
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "../seed.h"
 
 #define INPUTS     400u
 #define MOST_BYTES 4096u
@@ -14,22 +12,16 @@ static uint64_t state;
 
 static uint64_t draw(uint64_t limit)
 {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (state >> 11) % limit;
+    return draw_wide(&state, limit);
 }
 
 int main(void)
 {
     static uint8_t input[MOST_BYTES];
-    const char *given = getenv("FERRY_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 0) : 1;
 
-    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
+    state = draw_state(seed_given(1));
     printf("[ RUN      ] some_inputs\n");
     fflush(stdout);
-    state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
     for (unsigned i = 0; i < INPUTS; i++) {
         size_t bytes = draw(draw(2) ? 64 : MOST_BYTES);
         unsigned of = 1 + (unsigned)draw(4); // Every so many bytes one that is not 0.

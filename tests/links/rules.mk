@@ -13,7 +13,7 @@ $(BUILD)/tests/socket: tests/links/test_socket.py tests/links/frames.py tests/li
 
 # The host's side of a serial port needs no Verilog at the other one: C at a pseudo terminal, which is fast.
 $(BUILD)/system/serial_end: tests/links/serial_end.c $(BUILD)/obj/sim/server/device.o $(BUILD)/obj/sim/server/pty.o $(BUILD)/libferry.a \
-    tests/unit/link/noisy_channel.h tests/links/c_end.h
+    tests/unit/link/noisy_channel.h tests/seed.h tests/links/c_end.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(CPPFLAGS) -c $< -o $@.o
 	$(CXX) $@.o $(filter %.o %.a,$^) $(SIM_LIBS) $(LDLIBS) -o $@

@@ -19,16 +19,17 @@ TEST_PROGRAMS += $(BUILD)/tests/tool_trace $(BUILD)/tests/tool_content $(BUILD)/
     $(BUILD)/tests/tool_list $(BUILD)/tests/recorder $(BUILD)/tests/tutorial $(BUILD)/tests/sweep $(BUILD)/tests/report
 LONG_RANDOM += $(addprefix $(BUILD)/tests/,advice advice_sizes policy replay replay_programs)
 
-$(BUILD)/tests/tool_trace: tests/tools/test_trace.c \
+$(BUILD)/tests/tool_trace: tests/tools/test_trace.c tests/seed.h \
     $(call sanitized,host-driver/tools/trace.c host-driver/tools/trace_lines.c) $(TOOL_PARTS) $(TOOL_HEADERS)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c %.o,$^) -lcmocka $(LDLIBS) -o $@
 
-$(BUILD)/tests/tool_space_map: tests/tools/test_space_map.c $(call sanitized,host-driver/tools/space_map.c) $(TOOL_PARTS) $(TOOL_HEADERS)
+$(BUILD)/tests/tool_space_map: tests/tools/test_space_map.c tests/seed.h \
+    $(call sanitized,host-driver/tools/space_map.c) $(TOOL_PARTS) $(TOOL_HEADERS)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c %.o,$^) -lcmocka $(LDLIBS) -o $@
 
-$(BUILD)/tests/tool_content: tests/tools/test_content.c \
+$(BUILD)/tests/tool_content: tests/tools/test_content.c tests/seed.h \
     $(call sanitized,host-driver/tools/content.c host-driver/tools/vram_map.c) \
     $(TOOL_PARTS) $(TOOL_HEADERS)
 	@mkdir -p $(@D)

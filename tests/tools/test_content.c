@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "../seed.h"
 #include "tools/content.h"
 #include "tools/id_map.h"
 #include "tools/tool.h"
@@ -21,8 +22,7 @@ static uint64_t seed;
 
 static uint32_t random_below(uint32_t limit)
 {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((seed >> 33) % limit);
+    return draw_below(&seed, limit);
 }
 
 static void random_writes_match_a_plain_copy(void **state)
@@ -299,8 +299,6 @@ int main(void)
         cmocka_unit_test(programs_have_colours_of_their_own),
         cmocka_unit_test(a_long_history_forgets_what_is_smallest),
     };
-    const char *given = getenv("FERRY_SEED");
-    seed = given ? strtoull(given, NULL, 0) : 20261120;
-    print_message("FERRY_SEED=%llu\n", (unsigned long long)seed);
+    seed = seed_given(20261120);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 // cmocka asks for the standard headers before it.
 #include <cmocka.h>
 
+#include "../seed.h"
 #include "tools/space_map.h"
 
 #define PROGRAMS 2u
@@ -33,8 +34,7 @@ static struct now {
 static uint64_t seed;
 static uint32_t draw(uint32_t below)
 {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((seed >> 33) % below);
+    return draw_below(&seed, below);
 }
 
 static void end_page(uint32_t program, uint32_t page, float now)
@@ -61,13 +61,11 @@ static int by_all(const void *left, const void *right)
 static void random_events_agree_with_a_list_of_pages(void **state)
 {
     static const uint64_t sizes[] = {4096, 65536, FERRY_LARGE_PAGE};
-    const char *given = getenv("FERRY_SEED");
     struct ferry_space_map map;
     float now = 0;
 
     (void)state;
-    seed = given ? strtoull(given, NULL, 0) : 20261126;
-    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
+    seed = seed_given(20261126);
     assert_int_equal(ferry_space_map_begin(&map, PROGRAMS), 0);
     for (int step = 0; step < 1500; step++) {
         uint64_t size = sizes[draw(3)];

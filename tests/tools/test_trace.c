@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
+#include "../seed.h"
 #include "tools/trace.h"
 
 static char path[64];
@@ -287,18 +288,16 @@ static void spoilt_traces_are_taken_or_refused(void **state)
         "a 1 8192 buffer\nw 1 0 8192\na 2 20000 texture 50x100 GL_RGBA\nw 2 100 5000\nl 1 discard\n"
         "w 1 0 4096\nu 1\nd 1 2\nt 2\nf\nx 2\na 2 4 buffer\nd 2 1\nf\n";
     static const char letters[] = "awlutdfx 0123456789\n\r\t-x\xff";
-    const char *given = getenv("FERRY_SEED");
-    uint64_t random = given ? strtoull(given, NULL, 0) : 20261120;
+    uint64_t random = seed_given(20261120);
     unsigned taken = 0;
-    print_message("FERRY_SEED=%llu\n", (unsigned long long)random);
     for (unsigned round = 0; round < 3000; round++) {
         char text[sizeof good];
         struct ferry_trace trace;
         struct ferry_trace_error error;
         memcpy(text, good, sizeof good);
         for (unsigned change = 0; change <= round % 4; change++) {
-            random = random * 6364136223846793005u + 1442695040888963407u;
-            text[(random >> 40) % (sizeof good - 1)] = letters[(random >> 20) % (sizeof letters - 1)];
+            char *letter = &text[draw_below(&random, sizeof good - 1)];
+            *letter = letters[draw_below(&random, sizeof letters - 1)];
         }
         if (read_text(text, &trace, &error) == 0) {
             taken++;
