@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../seed.h"
 #include "Vblock_memory.h"
 #include "random.h"
 #include "verilated.h"
@@ -308,11 +309,9 @@ class Bench
 
 int main()
 {
-    const char *given = getenv("FERRY_SEED");
-    uint64_t seed = given ? strtoull(given, nullptr, 0) : (uint64_t)time(nullptr);
+    uint64_t seed = seed_given((uint64_t)time(nullptr));
     unsigned failed = 0;
 
-    printf("block memory: FERRY_SEED=%llu\n", (unsigned long long)seed);
     for (const char *name : {"words_are_read_as_they_were_written", "a_beat_each_clock"}) {
         auto bench = std::make_unique<Bench>(seed);
         std::string wrong = name[0] == 'w' ? bench->run() : bench->speed();

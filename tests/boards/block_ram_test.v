@@ -104,7 +104,7 @@ module block_ram_test;
     initial begin
         if (!$value$plusargs("seed=%d", seed))
             seed = 1;
-        $display("seed %0d", seed);
+        $display("FERRY_SEED=%0d", seed);
         shapes_do_the_same;
 
         at_a = 14'h0a8; at_b = 14'h0b0; in_a = 36'h1a5; in_b = 18'h0c3; {we_a, we_b} = 2'b11;

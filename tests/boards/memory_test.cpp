@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "../seed.h"
 #include "Vmemory.h"
 #include "random.h"
 #include "sdram_rules.h"
@@ -243,10 +244,8 @@ class Bench
 
 int main()
 {
-    const char *text = std::getenv("FERRY_SEED");
-    const uint64_t seed = text != nullptr ? std::strtoull(text, nullptr, 0) : 1;
+    const uint64_t seed = seed_given(1);
     Bench bench(seed);
-    printf("FERRY_SEED=%" PRIu64 "\n", seed);
     unsigned passed = 0, failed = 0;
     const auto check = [&](bool good, const char *name) {
         printf(good ? "[       OK ] %s\n" : "[  FAILED  ] %s\n", name);

@@ -47,7 +47,7 @@ BOARDS_MEMORY_memory_whole = 23 $(BUILD)/boards/colorlight-i5/litedram_core.v -G
     -GWORD_BITS=32 -GMASKS=0 -GT_REFI=15625
 
 $(addprefix $(BUILD)/tests/boards_,memory memory_whole): $(BUILD)/tests/boards_%: tests/boards/memory_test.cpp \
-    tests/boards/memory_under_test.v $(BOARDS_MEMORY_V) sim/board/sdram_rules.h sim/random.h $(BOARDS_MEMORY) \
+    tests/boards/memory_under_test.v $(BOARDS_MEMORY_V) sim/board/sdram_rules.h sim/random.h tests/seed.h $(BOARDS_MEMORY) \
     $(BUILD)/boards/colorlight-i5/litedram_core.v rtl/packaged_core.vlt
 	@mkdir -p $(@D) $(BUILD)/obj/$(@F)
 	$(VERILATOR) --cc --exe --build $(BOARDS_SIMULATED) --prefix Vmemory --Mdir $(BUILD)/obj/$(@F) --top-module memory_under_test \
@@ -55,7 +55,8 @@ $(addprefix $(BUILD)/tests/boards_,memory memory_whole): $(BUILD)/tests/boards_%
 	    -CFLAGS '-DADDRESS_BITS=$(firstword $(BOARDS_MEMORY_$*)) -DTRAFFIC=300000' tests/boards/memory_under_test.v \
 	    $(wordlist 2,99,$(BOARDS_MEMORY_$*)) $(abspath $<) -o $(abspath $@) && touch $@
 
-$(BUILD)/tests/boards_block_memory: tests/boards/block_memory_test.cpp rtl/board/ferry_block_memory.v sim/random.h $(VERILATED_RUNTIME)
+$(BUILD)/tests/boards_block_memory: tests/boards/block_memory_test.cpp rtl/board/ferry_block_memory.v sim/random.h tests/seed.h \
+    $(VERILATED_RUNTIME)
 	@mkdir -p $(@D) $(BUILD)/obj/$(@F)
 	$(VERILATE) --cc -Wall --timescale 1ns/1ns -O3 --prefix Vblock_memory --Mdir $(BUILD)/obj/$(@F) --top-module ferry_block_memory \
 	    -GADDRESS_BITS=14 --exe --build -CFLAGS '-O2 -std=c++17 -Wall -Wextra -Werror -I$(CURDIR)/sim -DADDRESS_BITS=14' \

@@ -30,7 +30,7 @@ def main():
     os.environ.update(FERRY_SEED=seed, FERRY_FIRMWARE=str(Path(firmware).resolve()),
                       FERRY_HEADER=str(includes[0] / "ferry_contract.h"), PYTHONPATH=str(HERE),
                       PYTHONDONTWRITEBYTECODE="1")
-    print(f"cocotb: FERRY_SEED={seed}")
+    print(f"FERRY_SEED={seed}")
     log = build / "run.log"
     results = build / "results.xml"
     results.unlink(missing_ok=True)

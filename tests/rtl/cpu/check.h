@@ -9,15 +9,17 @@
 #include <cstdlib>
 #include <random>
 
+#include "../../seed.h"
+
 class Random
 {
   public:
     // A fresh seed, or that of the environment.
-    Random() : Random(fresh()) {}
-    explicit Random(uint64_t seed) : seed_(seed), source_(seed)
+    Random() : Random(seed_or(std::random_device{}())) {}
+    explicit Random(uint64_t seed) : source_(seed)
     {
         std::setvbuf(stdout, nullptr, _IOLBF, 0);
-        std::printf("FERRY_SEED=%" PRIu64 "\n", seed_);
+        seed_print(seed);
     }
     // From here on as one with this seed.
     void again(uint64_t seed) { source_.seed(seed); }
@@ -28,12 +30,6 @@ class Random
     bool once_in(uint32_t n) { return below(n) == 0; }
 
   private:
-    static uint64_t fresh()
-    {
-        const char *given = std::getenv("FERRY_SEED");
-        return given ? std::strtoull(given, nullptr, 0) : std::random_device{}();
-    }
-    uint64_t seed_;
     std::mt19937_64 source_;
 };
 

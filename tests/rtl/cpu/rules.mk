@@ -15,7 +15,7 @@ DEVICE_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_device rtl_function_reset rtl
 RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
 TEST_PROGRAMS += $(RTL_CPU_PROGRAMS) $(DEVICE_PROGRAMS)
 $(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) $(wildcard tests/rtl/rectangle/*.h) \
-    tests/rtl/host/hostile_packets.h tests/unit/firmware/oracle.h $(VERILATED_RUNTIME) $(CONTRACT) $(VENV)/ready
+    tests/rtl/host/hostile_packets.h tests/unit/firmware/oracle.h tests/seed.h $(VERILATED_RUNTIME) $(CONTRACT) $(VENV)/ready
 
 # --- Programs about the device as it ships: it is Verilated once, with a look at its slots, and they link it ----------------------
 
@@ -29,7 +29,7 @@ $(DEVICE_ARCHIVE): $(RTL_SOURCES) $(SLOT_WATCH) rtl/packaged_core.vlt rtl/rules.
 	    -MAKEFLAGS "OPT_FAST=-O2 OPT_SLOW=-O1" > $(@D).log && touch $@
 
 $(DEVICE_PROGRAMS): $(BUILD)/tests/rtl_%: $(RTL_CPU_TEST)/%_test.cpp $(DEVICE_ARCHIVE) $(VERILATED_RUNTIME) \
-    $(wildcard $(RTL_CPU_TEST)/*.h tests/rtl/rectangle/*.h) tests/rtl/host/hostile_packets.h | $(BUILD)/firmware/firmware.bin
+    $(wildcard $(RTL_CPU_TEST)/*.h tests/rtl/rectangle/*.h) tests/rtl/host/hostile_packets.h tests/seed.h | $(BUILD)/firmware/firmware.bin
 	@mkdir -p $(@D)
 	$(CXX) $(RTL_CXXFLAGS) -Werror -isystem $(DEVICE_MODEL) $(SIM_VERILATOR_HEADERS) $(filter %.cpp,$^) $(filter %.a,$^) \
 	    $(filter %.o,$^) -lpthread -o $@

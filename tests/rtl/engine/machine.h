@@ -15,34 +15,13 @@
 #include <string>
 #include <vector>
 
+#include "../random.h"
 #include "Vengine_under_test.h"
 #include "verilated.h"
 
 // The contract's header is C: this is C++'s word for the same.
 #define _Static_assert static_assert
 #include "ferry_contract.h"
-
-struct Random {
-    uint64_t state;
-    explicit Random(uint64_t seed) : state(seed * 0x9e3779b97f4a7c15ull + 1) {}
-    uint64_t next()
-    {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        return state * 0x2545f4914f6cdd1dull;
-    }
-    uint64_t below(uint64_t n) { return (next() >> 11) % n; }
-    bool chance(unsigned percent) { return below(100) < percent; }
-    // Eight bytes a number: a test makes hundreds of machines with megabytes of them.
-    template <typename Bytes> void fill(Bytes &bytes)
-    {
-        for (size_t i = 0; i < std::size(bytes); i += 8) {
-            const uint64_t eight = next();
-            std::memcpy(&bytes[i], &eight, std::min<size_t>(8, std::size(bytes) - i));
-        }
-    }
-};
 
 struct Job {
     unsigned op = FERRY_JOB_OP_COPY;

@@ -7,10 +7,8 @@
 
 int main(int argc, char **argv)
 {
-    const char *text = getenv("FERRY_SEED");
-    uint64_t seed = text != nullptr ? strtoull(text, nullptr, 0) : (uint64_t)time(nullptr);
+    const uint64_t seed = seed_given((uint64_t)time(nullptr));
     unsigned passed = 0, failed = 0;
-    printf("seed %llu (FERRY_SEED=%llu replays)\n", (unsigned long long)seed, (unsigned long long)seed);
     for (const std::vector<Test> *tests :
          {&COPY_TESTS, &PAGE_TESTS, &FLIGHT_TESTS, &FAULT_TESTS, &OVER_TESTS, &RESET_TESTS, &OVERLAP_TESTS, &EDGE_TESTS,
           &LIMIT_TESTS, &PREEMPT_TESTS, &CUT_TESTS, &VIRTUAL_TESTS, &COMING_TESTS, &AHEAD_TESTS, &AHEAD_FAULT_TESTS,

@@ -6,7 +6,7 @@ ENGINE_TESTS := tests/rtl/engine
 ENGINE_FLAGS = --cc -Wall --timescale 1ns/1ns -O3 -I$(GENERATED) -Irtl -Irtl/engine -Irtl/mmu -Irtl/fabric \
 	--top-module engine_under_test --exe --build \
 	-CFLAGS "-O2 -std=c++20 -Wall -Wextra -Werror -I$(abspath $(GENERATED))" $(ENGINE_TESTS)/engine_under_test.v
-ENGINE_NEEDS = $(ENGINE_RTL) tests/rtl/mmu/tables.h tests/rtl/rectangle/images.h \
+ENGINE_NEEDS = $(ENGINE_RTL) tests/rtl/mmu/tables.h tests/rtl/rectangle/images.h tests/rtl/random.h tests/seed.h \
 	$(wildcard $(ENGINE_TESTS)/*.v $(ENGINE_TESTS)/*.h $(ENGINE_TESTS)/*.cpp) \
 	$(VERILATED_RUNTIME) $(FLAGS) $(CONTRACT)
 

@@ -9,23 +9,17 @@
 #include <memory>
 #include <string>
 
+#include "../random.h"
 #include "turns.h"
 #include "verilated.h"
 
 namespace
 {
 
-uint64_t state;
-uint64_t next()
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state * 0x2545f4914f6cdd1dull;
-}
+Random chance(1);
 uint64_t below(uint64_t n)
 {
-    return (next() >> 11) % n;
+    return chance.below(n);
 }
 
 std::unique_ptr<Vfabric_under_test> start()
@@ -50,7 +44,7 @@ std::string row_of_queues()
         for (unsigned i = 0; i < 20000; i++) {
             top->in_valid = below(100) >= stall;
             top->out_ready = below(100) >= stall;
-            top->in_data = (uint32_t)next();
+            top->in_data = (uint32_t)chance.next();
             top->clk = 0;
             top->eval();
             if (top->in_valid && top->in_ready)
@@ -285,9 +279,7 @@ std::string write_multiplexer()
 
 int main()
 {
-    const char *text = getenv("FERRY_SEED");
-    uint64_t seed = text != nullptr ? strtoull(text, nullptr, 0) : (uint64_t)time(nullptr);
-    printf("seed %llu (FERRY_SEED=%llu replays)\n", (unsigned long long)seed, (unsigned long long)seed);
+    const uint64_t seed = seed_given((uint64_t)time(nullptr));
     struct {
         const char *name;
         std::string (*run)();
@@ -302,7 +294,7 @@ int main()
                  {"fabric_answers_come_back", answers_come_back}};
     unsigned failed = 0, passed = 0;
     for (auto &test : tests) {
-        state = seed * 0x9e3779b97f4a7c15ull + 1;
+        chance = Random(seed);
         std::string wrong = test.run();
         (wrong.empty() ? passed : failed)++;
         if (wrong.empty())

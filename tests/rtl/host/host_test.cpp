@@ -2,6 +2,7 @@
 // ferry_host against a root complex in C++. The seed is printed; FERRY_SEED replays it. An argument runs one case only;
 // `dump` prints configuration space instead, in the form that `lspci -F` reads: as firmware leaves it, and after
 // errors.
+#include "../../seed.h"
 #include "cases.h"
 
 #include <cstdio>
@@ -46,12 +47,10 @@ static int dump_both()
 
 int main(int argc, char **argv)
 {
-    const char *text = std::getenv("FERRY_SEED");
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
     if (argc > 1 && !std::strcmp(argv[1], "dump"))
         return dump_both();
-    uint64_t seed = text ? std::strtoull(text, nullptr, 0) : std::random_device()();
-    std::printf("rtl_host: FERRY_SEED=%llu\n", (unsigned long long)seed);
+    const uint64_t seed = seed_given(std::random_device()());
     // Registers that reset leaves alone start at random.
     Verilated::randReset(2);
     Verilated::randSeed(int(seed & 0x7fffffff));

@@ -5,7 +5,7 @@ TEST_PROGRAMS += $(BUILD)/tests/rtl_host
 TESTS_RTL_HOST := $(filter-out $(wildcard rtl/host/ferry_registers*.v),$(wildcard rtl/host/*.v)) rtl/fabric/ferry_fifo.v \
 	rtl/engine/ferry_swizzle.v
 
-$(BUILD)/tests/rtl_host: $(wildcard tests/rtl/host/*.cpp tests/rtl/host/*.h tests/rtl/host/*.v) tests/rtl/rectangle/images.h \
+$(BUILD)/tests/rtl_host: $(wildcard tests/rtl/host/*.cpp tests/rtl/host/*.h tests/rtl/host/*.v) tests/rtl/rectangle/images.h tests/seed.h \
     $(TESTS_RTL_HOST) $(VERILATED_RUNTIME) $(CONTRACT)
 	@mkdir -p $(BUILD)/tests $(BUILD)/obj/rtl_host
 	$(VERILATE) --cc --exe --build -O3 --x-assign unique --x-initial unique -Wall --top-module host_under_test --prefix Vferry_host \

@@ -8,23 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "../random.h"
 #include "Vpage_tables_under_test.h"
 #include "tables.h"
 #include "verilated.h"
-
-struct Random {
-    uint64_t state;
-    explicit Random(uint64_t seed) : state(seed * 0x9e3779b97f4a7c15ull + 1) {}
-    uint64_t next()
-    {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        return state * 0x2545f4914f6cdd1dull;
-    }
-    uint64_t below(uint64_t n) { return (next() >> 11) % n; }
-    bool chance(unsigned percent) { return below(100) < percent; }
-};
 
 struct Burst {
     uint64_t address;

@@ -437,9 +437,7 @@ std::string random_drops()
 
 int main(int argc, char **argv)
 {
-    const char *given = getenv("FERRY_SEED");
-    seed = given != nullptr ? strtoull(given, nullptr, 0) : (uint64_t)time(nullptr);
-    printf("seed %llu (FERRY_SEED=%llu replays)\n", (unsigned long long)seed, (unsigned long long)seed);
+    seed = seed_given((uint64_t)time(nullptr));
     if (argc > 1)
         return record(argv[1], seed);
     struct {

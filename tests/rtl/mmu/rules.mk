@@ -5,7 +5,7 @@ PAGE_TABLES_RTL := rtl/mmu/ferry_page_tables.v rtl/mmu/ferry_table_cache.v rtl/m
 	rtl/mmu/ferry_tlb.v rtl/fabric/ferry_choice.v rtl/fabric/ferry_equal.v
 PAGE_TABLES_FLAGS = --cc -Wall --timescale 1ns/1ns -O3 -I$(GENERATED) --top-module page_tables_under_test --exe --build \
 	-CFLAGS "-O2 -std=c++20 -Wall -Wextra -Werror -I$(abspath $(GENERATED))" tests/rtl/mmu/page_tables_under_test.v $(PAGE_TABLES_RTL)
-PAGE_TABLES_NEEDS = $(PAGE_TABLES_RTL) $(wildcard tests/rtl/mmu/*) $(VERILATED_RUNTIME) $(CONTRACT)
+PAGE_TABLES_NEEDS = $(PAGE_TABLES_RTL) $(wildcard tests/rtl/mmu/*) tests/rtl/random.h tests/seed.h $(VERILATED_RUNTIME) $(CONTRACT)
 
 TEST_PROGRAMS += $(BUILD)/tests/rtl_page_tables
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../random.h"
 #include "Vferry_rectangle.h"
 #include "images.h"
 #include "verilated.h"
@@ -17,19 +18,16 @@
 namespace
 {
 
-uint64_t seed, state;
+Random chance(1);
 
 uint64_t next()
 {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state * 0x2545f4914f6cdd1dull;
+    return chance.next();
 }
 
 uint64_t below(uint64_t n)
 {
-    return (next() >> 11) % n;
+    return chance.below(n);
 }
 
 struct Bench {
@@ -313,10 +311,7 @@ std::string extremes()
 
 int main()
 {
-    const char *given = getenv("FERRY_SEED");
-    seed = given != nullptr ? strtoull(given, nullptr, 0) : (uint64_t)time(nullptr);
-    state = seed * 0x9e3779b97f4a7c15ull + 1;
-    printf("seed %llu (FERRY_SEED=%llu replays)\n", (unsigned long long)seed, (unsigned long long)seed);
+    chance = Random(seed_given((uint64_t)time(nullptr)));
     struct {
         const char *name;
         std::string (*run)();

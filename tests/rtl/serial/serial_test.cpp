@@ -441,9 +441,7 @@ struct Case {
 
 int main(int argc, char **argv)
 {
-    const char *text = getenv("FERRY_SEED");
-    seed = text != nullptr ? strtoull(text, nullptr, 0) : (uint64_t)time(nullptr);
-    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
+    seed = seed_given((uint64_t)time(nullptr));
     static const Case cases[] = {
         {"serial_packets_both_ways", packets_both_ways},
         {"serial_noise_costs_time_and_nothing_else", noise_costs_time},

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../../seed.h"
 #include "Vferry_usb_port.h"
 #include "usb_host.h"
 #include "verilated.h"
@@ -19,12 +20,8 @@ using ferry::UsbResult;
 struct Random {
     uint64_t state;
     explicit Random(uint64_t seed) : state(seed * 0x9e3779b97f4a7c15ull + 0x1234567) {}
-    uint32_t next()
-    {
-        state = state * 6364136223846793005ull + 1442695040888963407ull;
-        return static_cast<uint32_t>(state >> 33);
-    }
-    uint32_t below(uint32_t n) { return next() % n; }
+    uint32_t next() { return below(1u << 31); }
+    uint32_t below(uint32_t n) { return static_cast<uint32_t>(draw_below(&state, n)); }
 };
 
 class Wires

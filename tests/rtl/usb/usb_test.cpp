@@ -300,9 +300,7 @@ struct Case {
 
 int main(int argc, char **argv)
 {
-    const char *text = getenv("FERRY_SEED");
-    seed = text != nullptr ? strtoull(text, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
-    printf("FERRY_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    seed = seed_given(static_cast<uint64_t>(time(nullptr)));
     static const Case cases[] = {
         {"usb_says_what_it_is", says_what_it_is},
         {"usb_bytes_both_ways", bytes_both_ways},
