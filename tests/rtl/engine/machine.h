@@ -226,8 +226,8 @@ class Machine
                 return false;
             }
         }
-        // A page is known with the first beat of a line of its table, and no job waits for the rest of that line; nor does
-        // a job that is dropped wait for its look-up, which goes on from level to level.
+        // A page is known with the first beat of a line of its table, and no job waits for the rest of that line; nor
+        // does a job that is dropped wait for its look-up, which goes on from level to level.
         while ((top->looks || (!local.reads.empty() && local.reads.front().address >= tables_begin)) &&
                cycle - progress_at <= limit)
             step();
