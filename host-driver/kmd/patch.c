@@ -200,8 +200,11 @@ static void patch_packet(struct kmd_adapter *adapter, uint8_t *packet, uint32_t 
         uint64_t source = get64(packet + FERRY_PACKET_COPY_SOURCE);
         uint64_t destination = get64(packet + FERRY_PACKET_COPY_DESTINATION);
 
+        // What overlaps itself cannot be done twice, which is what a reset makes of what ran ahead.
+        bool overlaps = source_kind == destination_kind &&
+                        (source < destination ? destination - source : source - destination) < bytes;
         decide(adapter, packet, ring,
-               ahead && (copy_is_hazardous(adapter, ring, process, source_kind, source, bytes) ||
+               ahead && (overlaps || copy_is_hazardous(adapter, ring, process, source_kind, source, bytes) ||
                          overwrites(adapter, ring, process, destination_kind, destination, bytes)));
         note_read(adapter, ring, process, source_kind, source, bytes, number);
         note_write(adapter, ring, process, destination_kind, destination, bytes, number);

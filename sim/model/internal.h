@@ -185,8 +185,15 @@ bool model_translate(struct ferry_model *model, uint64_t address, bool write, ui
                      struct model_fault *fault);
 void model_forget(struct ferry_model *model, uint32_t scope, uint32_t space, uint64_t address);
 
-// packets.c: carry out the buffer of a slot; sets status and fault.
+// packets.c: carry out the packet at this offset of a slot's buffer, which takes so many bytes there.
+bool model_run_packet(struct ferry_model *model, const struct model_slot *slot, uint32_t offset, uint32_t *bytes,
+                      struct model_fault *fault);
+
+// buffers.c: carry out the buffer of a slot; sets status and fault.
 /// False when the engine hung on the way.
 bool model_run_buffer(struct ferry_model *model, struct model_slot *slot);
+
+// model.c
+uint64_t model_random_below(struct ferry_model *model, uint64_t limit);
 
 #endif

@@ -85,7 +85,7 @@ void ferry_model_hang(struct ferry_model *model)
     model->hung = true;
 }
 
-static uint64_t random_below(struct ferry_model *model, uint64_t limit)
+uint64_t model_random_below(struct ferry_model *model, uint64_t limit)
 {
     // Knuth's MMIX generator; the high half is the good one.
     model->random = model->random * 6364136223846793005u + 1442695040888963407u;
@@ -173,7 +173,7 @@ static void fetch(struct ferry_model *model, uint32_t ring)
     }
     slot->ready_at = ferry_model_cycles(model);
     if (model->options.defer_cycles)
-        slot->ready_at += random_below(model, (uint64_t)model->options.defer_cycles + 1);
+        slot->ready_at += model_random_below(model, (uint64_t)model->options.defer_cycles + 1);
 }
 
 // ---- Retiring ---------------------------------------------------------------------------------------------------

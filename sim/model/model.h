@@ -81,6 +81,8 @@ enum ferry_model_injection {
     FERRY_MODEL_HANG_INSIDE,       // The engine hangs behind `count` packets of the next user's buffer that has more.
     FERRY_MODEL_HANG_IN_COPY, // It hangs in the next user's COPY that has more than `count` bytes, behind so many or
                               // more.
+    FERRY_MODEL_NO_ANSWER,    // Memory gives no answer to packet number `count`, from 1 on, of the next buffer that has
+                              // so many: the engine hangs there, and some of what is unordered behind it is done.
     FERRY_MODEL_INJECTIONS,
 };
 /// Make the next `count` accesses of that sort fail, whether an entry's, a buffer's or a packet's. A page is one

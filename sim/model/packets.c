@@ -432,51 +432,22 @@ static bool run_packet(struct ferry_model *model, const struct model_slot *slot,
            check_places(model, p, fault) && carry_out(model, p, fault);
 }
 
-bool model_run_buffer(struct ferry_model *model, struct model_slot *slot)
+bool model_run_packet(struct ferry_model *model, const struct model_slot *slot, uint32_t offset, uint32_t *bytes,
+                      struct model_fault *fault)
 {
-    uint32_t *hangs_behind = &model->injected[FERRY_MODEL_HANG_INSIDE];
+    struct packet p = {.at = slot->data + offset};
 
-    for (uint32_t packets = 0; slot->done < slot->bytes; packets++) {
-        uint32_t offset = slot->done;
-        struct packet p = {.at = slot->data + offset};
-        struct model_fault fault = {.packet_offset = offset};
-        bool good = false;
-
-        if (slot->ring && packets && packets == *hangs_behind) {
-            *hangs_behind = 0;
-            model->hung = true;
-            return false;
-        }
-        p.header = model_get32(p.at);
-        p.places = model_get32(p.at + 4);
-        p.words = FERRY_GET(FERRY_PACKET_HEADER_WORDS, p.header);
-        p.opcode = FERRY_GET(FERRY_PACKET_HEADER_OPCODE, p.header);
-        p.source_kind = FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, p.places);
-        p.destination_kind = FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, p.places);
-        p.list = FERRY_GET(FERRY_PACKET_PLACES_LIST, p.places);
-        p.protected_access = p.header & FERRY_PACKET_HEADER_PROTECTED_MASK;
-        fault.header = p.header;
-
-        model->counters[MODEL_COUNTER(CORE_PACKETS)]++;
-        model->counters[MODEL_COUNTER(CORE_BUSY)] += 60;
-        model->counters[MODEL_COUNTER(CYCLES)] += 60;
-        if (p.words < 2 || p.words % 2 || 4 * p.words > slot->bytes - offset)
-            refuse(&fault, FERRY_FAULT_KIND_PACKET_LENGTH);
-        else {
-            model->written = slot->ring && p.opcode == FERRY_OPCODE_COPY ? &slot->written : NULL;
-            good = run_packet(model, slot, &p, &fault);
-            model->written = NULL;
-        }
-        if (model->hung)
-            return false;
-        if (!good) {
-            slot->status = FERRY_BUFFER_STATUS_FAULTED;
-            slot->fault = fault;
-            return true;
-        }
-        slot->done += 4 * p.words;
-        slot->written = 0;
-    }
-    slot->status = FERRY_BUFFER_STATUS_SUCCESS;
-    return true;
+    p.header = model_get32(p.at);
+    p.places = model_get32(p.at + 4);
+    p.words = FERRY_GET(FERRY_PACKET_HEADER_WORDS, p.header);
+    p.opcode = FERRY_GET(FERRY_PACKET_HEADER_OPCODE, p.header);
+    p.source_kind = FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, p.places);
+    p.destination_kind = FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, p.places);
+    p.list = FERRY_GET(FERRY_PACKET_PLACES_LIST, p.places);
+    p.protected_access = p.header & FERRY_PACKET_HEADER_PROTECTED_MASK;
+    *bytes = 4 * p.words;
+    *fault = (struct model_fault){.packet_offset = offset, .header = p.header};
+    if (p.words < 2 || p.words % 2 || *bytes > slot->bytes - offset)
+        return refuse(fault, FERRY_FAULT_KIND_PACKET_LENGTH);
+    return run_packet(model, slot, &p, fault);
 }

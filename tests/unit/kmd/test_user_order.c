@@ -155,7 +155,12 @@ static void a_copy_over_what_an_earlier_one_of_its_job_reads_waits(void **state)
     local_copy(&job, 0x41000, 0x1100, 64);  // What the first one reads, but that is over.
     local_copy(&job, 0x42000, 0x40800, 64); // What the one that waited reads.
     copy(&job, FERRY_ADDRESS_KIND_LOCAL, 0x50000, FERRY_ADDRESS_KIND_APERTURE, 0x42000, 64); // No video memory.
-    submit(rig, &job, rig->user_context, 2, 1, "aawawa");
+    local_copy(&job, 0x51000, 0x51040, 65); // Over itself: it would go again behind a reset.
+    local_copy(&job, 0x52040, 0x52000, 65);
+    local_copy(&job, 0x53000, 0x53040, 64); // Beside itself, in a page.
+    local_copy(&job, 0x54040, 0x54000, 64);
+    copy(&job, FERRY_ADDRESS_KIND_LOCAL, 0x55000, FERRY_ADDRESS_KIND_APERTURE, 0x55000, 64); // By the number alone.
+    submit(rig, &job, rig->user_context, 2, 1, "aawawawwaaa");
     // What is too large to be looked at may be anywhere.
     local_copy(&large, 0x100000, 0x400000, 0x100000);
     local_copy(&large, 0x60000, 0x70000, 64);

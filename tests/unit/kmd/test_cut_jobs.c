@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random jobs of four user rings, and paging beside them, which resets of the engine cut at any moment; what was cut is
+// sent again as the manager does it. At the end each byte is what plain copies make of it that are done one after the
+// other. Which of its names a page has in a packet is drawn: what Patch lets run ahead over another name of what is
+// read before is lost where a reset has the reader done again.
+#include "cut_paging.h"
+#include "virtual_order.h"
+
+#define QUEUED   6u // Jobs and paging buffers that are not over, of each ring.
+#define COMMANDS 6u
+#define IN_ALL   4u // With the device, as of the manager; one less of jobs.
+#ifdef RIG_ON_SIM
+#define ROUNDS 12u
+#else
+#define ROUNDS 800u
+#endif
+
+struct job {
+    uint32_t fence, words[COMMANDS][MOST_WORDS], count;
+    uint32_t good; // So many commands before one that faults.
+    bool cut, sent;
+    struct operation operations[OPERATIONS];
+    uint8_t private_data[512];
+};
+
+static struct land lands[LANDS];
+static struct queue {
+    struct job jobs[QUEUED]; // From the first one that is not over on.
+    uint32_t count, fence;
+    HANDLE context;
+    struct ferry_gpu_memory buffers;
+} queues[LANDS];
+static struct host_pages host;
+static HANDLE paged;
+static unsigned seen, cut, faulted, went_ahead, resets, ended;
+
+// ---- What the device has -----------------------------------------------------------------------------------------
+
+static uint32_t sent_of(const struct queue *q)
+{
+    uint32_t count = 0;
+
+    while (count < q->count && q->jobs[count].sent)
+        count++;
+    return count;
+}
+
+// The oldest of the ring is over; so many of its commands were carried out.
+static void ends(uint32_t ring, uint32_t commands)
+{
+    struct queue *q = &queues[ring];
+
+    for (uint32_t i = 0; i < commands; i++) {
+        if (ring)
+            land_do(&lands[ring], q->jobs[0].words[i]);
+        else
+            do_operation(&lands[0], &q->jobs[0].operations[i]);
+    }
+    memmove(q->jobs, q->jobs + 1, --q->count * sizeof *q->jobs);
+    ended++;
+}
+
+static void ends_up_to(uint32_t ring, uint32_t fence)
+{
+    struct queue *q = &queues[ring];
+
+    while (q->count && q->jobs[0].sent && !q->jobs[0].cut && (int32_t)(fence - q->jobs[0].fence) >= 0) {
+        assert_int_equal(q->jobs[0].good, q->jobs[0].count);
+        ends(ring, q->jobs[0].count);
+    }
+}
+
+// A fault on another node than the one that is reset is the reset's doing, for all that the manager knows.
+static void take_notes(struct rig *rig, bool resetting, uint32_t reset_node)
+{
+    for (; seen != rig->note_count; seen++) {
+        const struct note *note = &rig->notes[seen % NOTES];
+        struct queue *q = &queues[note->node];
+
+        if (note->type == DXGK_INTERRUPT_DMA_COMPLETED) {
+            ends_up_to(note->node, note->fence);
+            continue;
+        }
+        assert_int_equal(note->type, DXGK_INTERRUPT_DMA_FAULTED);
+        ends_up_to(note->node, note->fence - 1);
+        uint32_t at = 0;
+        while (at < q->count && q->jobs[at].cut)
+            at++;
+        if (resetting && note->node != reset_node) {
+            assert_true(at < q->count && q->jobs[at].sent && q->jobs[at].fence == note->fence);
+            q->jobs[at].cut = true;
+            continue;
+        }
+        if (at || !q->count || q->jobs[0].fence != note->fence || q->jobs[0].good == q->jobs[0].count)
+            fail_msg("a fault of ring %u, fence %u, is nobody's", note->node, note->fence);
+        faulted++;
+        ends(note->node, q->jobs[0].good);
+    }
+}
+
+// ---- Sending -----------------------------------------------------------------------------------------------------
+
+static uint32_t build_paging(struct rig *rig, struct job *job, uint8_t *buffer, uint32_t *private_bytes)
+{
+    DXGKARG_BUILDPAGINGBUFFER a = {.pDmaBuffer = buffer,
+                                   .DmaSize = PAGE,
+                                   .pDmaBufferPrivateData = job->private_data,
+                                   .DmaBufferPrivateDataSize = sizeof job->private_data};
+
+    for (uint32_t i = 0; i < job->count; i++) {
+        a.DmaBufferWriteOffset = (UINT)((uint8_t *)a.pDmaBuffer - buffer);
+        build_operation(rig, &lands[0], &host.mdl, paged, &a, &job->operations[i]);
+    }
+    *private_bytes = (uint32_t)((uint8_t *)a.pDmaBufferPrivateData - job->private_data);
+    return (uint32_t)((uint8_t *)a.pDmaBuffer - buffer);
+}
+
+// The commands as the program gave them: what Patch changes in them is of this submission.
+static uint32_t write_commands(const struct job *job, uint8_t *buffer, D3DDDI_PATCHLOCATIONLIST *places, UINT *count)
+{
+    uint32_t used = 0;
+
+    for (uint32_t i = 0; i < job->count; i++) {
+        const uint32_t *words = job->words[i];
+        uint32_t bytes = 4 * FERRY_GET(FERRY_PACKET_HEADER_WORDS, words[0]);
+
+        memcpy(buffer + used, words, bytes);
+        for (uint32_t write = !land_has_source(words); write < 2; write++) {
+            uint32_t kind = land_kind_of(words, write), at = land_address_at(words, write);
+
+            if (kind == LAND_VIRTUAL)
+                continue;
+            places[(*count)++] = (D3DDDI_PATCHLOCATIONLIST){
+                .AllocationIndex = kind == LAND_APERTURE,
+                .DriverId = FERRY_KMD_PATCH_ID(used, write ? FERRY_KMD_PATCH_DESTINATION : FERRY_KMD_PATCH_SOURCE),
+                .AllocationOffset = (UINT)land_wide(words, at),
+                .PatchOffset = used + at};
+        }
+        used += bytes;
+    }
+    return used;
+}
+
+static void send(struct rig *rig, uint32_t ring, struct job *job, uint32_t place)
+{
+    struct queue *q = &queues[ring];
+    uint8_t *buffer = (uint8_t *)q->buffers.address + place * PAGE;
+    D3DDDI_PATCHLOCATIONLIST places[2 * COMMANDS];
+    UINT place_count = 0;
+    uint32_t private_bytes = sizeof job->private_data, bytes = ring ? write_commands(job, buffer, places, &place_count)
+                                                                    : build_paging(rig, job, buffer, &private_bytes);
+
+    job->fence = ++q->fence;
+    DXGKARG_PATCH patch = {.hContext = q->context,
+                           .pDmaBuffer = buffer,
+                           .DmaBufferSize = PAGE,
+                           .DmaBufferSubmissionEndOffset = bytes,
+                           .pDmaBufferPrivateData = job->private_data,
+                           .DmaBufferPrivateDataSize = sizeof job->private_data,
+                           .DmaBufferPrivateDataSubmissionEndOffset = private_bytes,
+                           .pPatchLocationList = places,
+                           .PatchLocationListSize = place_count,
+                           .PatchLocationListSubmissionLength = place_count,
+                           .SubmissionFenceId = job->fence,
+                           .Flags.Paging = ring == 0,
+                           .NodeOrdinal = ring};
+    DXGKARG_SUBMITCOMMAND submit = {.hContext = q->context,
+                                    .DmaBufferSize = PAGE,
+                                    .DmaBufferSubmissionEndOffset = bytes,
+                                    .pDmaBufferPrivateData = job->private_data,
+                                    .DmaBufferPrivateDataSize = sizeof job->private_data,
+                                    .DmaBufferPrivateDataSubmissionEndOffset = private_bytes,
+                                    .SubmissionFenceId = job->fence,
+                                    .Flags = {.Paging = ring == 0, .Resubmission = ring != 0 && job->cut},
+                                    .NodeOrdinal = ring};
+    patch.DmaBufferPhysicalAddress.QuadPart = submit.DmaBufferPhysicalAddress.QuadPart =
+        (int64_t)(q->buffers.bus + (uint64_t)place * PAGE);
+    assert_int_equal(ring ? patch_places(rig, &patch) : rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_SUCCESS);
+    for (uint32_t at = 0; at < bytes;
+         at += 4 * FERRY_GET(FERRY_PACKET_HEADER_WORDS, *(uint32_t *)(void *)(buffer + at)))
+        went_ahead += (*(uint32_t *)(void *)(buffer + at) & UNORDERED) != 0;
+    assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit), STATUS_SUCCESS);
+    job->sent = true;
+    job->cut = false;
+}
+
+// Whoever has something to send, as long as the device has not as much as the manager gives it.
+static void send_some(struct rig *rig)
+{
+    uint32_t first = (uint32_t)draw(LANDS), jobs = 0, buffers = sent_of(&queues[0]);
+
+    for (uint32_t ring = 1; ring < LANDS; ring++)
+        jobs += sent_of(&queues[ring]);
+    for (uint32_t i = 0; i < 4 * LANDS; i++) {
+        // Up to four of one, then of the next.
+        uint32_t ring = (first + i / 4) % LANDS, next = sent_of(&queues[ring]);
+        struct queue *q = &queues[ring];
+
+        if (next == q->count || jobs + buffers >= IN_ALL - 1)
+            continue;
+        // A buffer that is in use is none of those that are over.
+        send(rig, ring, &q->jobs[next], q->fence % (QUEUED + 1));
+        if (ring)
+            jobs++;
+        else
+            buffers++;
+    }
+}
+
+// ---- What programs and the manager want ---------------------------------------------------------------------------
+
+static void draw_commands(struct land *land, struct job *job, bool may_overlap)
+{
+    job->count = 1 + (uint32_t)draw(COMMANDS);
+    job->good = job->count;
+    for (uint32_t i = 0; i < job->count; i++)
+        land_draw(land, job->words[i], may_overlap);
+    uint32_t bad = (uint32_t)draw(COMMANDS * 6);
+    if (bad < job->count && land_opcode(job->words[bad]) == FERRY_OPCODE_COPY) {
+        uint64_t nowhere = NOWHERE * PAGE + draw(PAGE);
+
+        job->good = bad;
+        job->words[bad][1] |= FERRY_PUT(FERRY_PACKET_PLACES_SOURCE_KIND, LAND_VIRTUAL);
+        memcpy(&job->words[bad][4], &nowhere, 8);
+    }
+}
+
+static void want_some(void)
+{
+    uint32_t ring = (uint32_t)draw(draw(2) ? 2 : LANDS); // So that two of a ring are there more often.
+    struct queue *q = &queues[ring];
+
+    if (q->count == QUEUED)
+        return;
+    struct job *job = &q->jobs[q->count++];
+    *job = (struct job){0};
+    if (ring)
+        draw_commands(&lands[ring], job, true);
+    else
+        job->good = job->count = draw_operations(job->operations);
+}
+
+// ---- What goes wrong ----------------------------------------------------------------------------------------------
+
+static void hang(struct rig *rig)
+{
+    switch (draw(8)) {
+    case 0: ferry_model_hang(rig->model); break;
+    case 1: ferry_model_inject(rig->model, FERRY_MODEL_HANG_INSIDE, 1 + (uint32_t)draw(COMMANDS)); break;
+    case 2: ferry_model_inject(rig->model, FERRY_MODEL_HANG_IN_COPY, 1 + (uint32_t)draw(PAGE)); break;
+    default: ferry_model_inject(rig->model, FERRY_MODEL_NO_ANSWER, 1 + (uint32_t)draw(1 + draw(COMMANDS))); break;
+    }
+}
+
+// A reset finds what went wrong, and nothing goes wrong amid it.
+static void disarm(struct rig *rig)
+{
+    for (enum ferry_model_injection what = FERRY_MODEL_HANG_INSIDE; what <= FERRY_MODEL_NO_ANSWER; what++)
+        ferry_model_inject(rig->model, what, 0);
+}
+
+static void reset_engine(struct rig *rig)
+{
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = (UINT)draw(LANDS)};
+    struct queue *q = &queues[reset.NodeOrdinal];
+
+    disarm(rig);
+    take_notes(rig, false, 0);
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    take_notes(rig, true, reset.NodeOrdinal);
+    for (uint32_t i = 0; i < q->count && q->jobs[i].sent; i++)
+        q->jobs[i].cut |= (int32_t)(reset.LastAbortedFenceId - q->jobs[i].fence) >= 0;
+    resets++;
+    for (uint32_t ring = 0; ring < LANDS; ring++)
+        for (uint32_t i = 0; i < queues[ring].count && queues[ring].jobs[i].sent; i++) {
+            // All that the device had has ended, or was cut.
+            assert_true(queues[ring].jobs[i].cut);
+            queues[ring].jobs[i].sent = false;
+            cut++;
+        }
+}
+
+static void fill_lands(struct rig *rig)
+{
+    for (uint32_t ring = 0; ring < LANDS; ring++) {
+        struct land *land = &lands[ring];
+
+        for (uint32_t i = 0; i < LAND_BYTES; i++)
+            land->bytes[i] = (uint8_t)draw(256);
+        assert_int_equal(ferry_gpu_window_write(rig->gpu, land_first(land, LAND_LOCAL), land->bytes, LOCALS * PAGE),
+                         FERRY_OK);
+        memcpy((uint8_t *)host.memory + ring * HOSTS * PAGE, land->bytes + LOCALS * PAGE, HOSTS * PAGE);
+    }
+}
+
+// What was with the device never runs, and all content is made anew.
+static void reset_all(struct rig *rig)
+{
+    disarm(rig);
+    take_notes(rig, false, 0);
+    assert_int_equal(rig->kmd->DxgkDdiResetFromTimeout(rig->adapter), STATUS_SUCCESS);
+    assert_int_equal(rig->kmd->DxgkDdiRestartFromTimeout(rig->adapter), STATUS_SUCCESS);
+    seen = rig->note_count;
+    for (uint32_t ring = 0; ring < LANDS; ring++)
+        queues[ring].count = 0;
+    fill_lands(rig);
+    resets++;
+}
+
+// ---- Rounds -------------------------------------------------------------------------------------------------------
+
+static void run(struct rig *rig, uint64_t cycles)
+{
+    assert_int_equal(ferry_gpu_run(rig->gpu, cycles), FERRY_OK);
+    take_notes(rig, false, 0);
+}
+
+static void come_to_an_end(struct rig *rig)
+{
+    unsigned before = ended;
+
+    for (uint32_t turns = 1;; turns++) {
+        bool left = false;
+
+        send_some(rig);
+        run(rig, 2000);
+        for (uint32_t ring = 0; ring < LANDS; ring++)
+            left |= queues[ring].count != 0;
+        if (!left)
+            return;
+        turns = before == ended ? turns : 0;
+        before = ended;
+        if (turns % 20 == 19)
+            reset_engine(rig);
+        assert_true(turns < 200);
+    }
+}
+
+static void check_lands(struct rig *rig, uint32_t round)
+{
+    static uint8_t found[LAND_BYTES];
+
+    for (uint32_t ring = 0; ring < LANDS; ring++) {
+        const struct land *land = &lands[ring];
+
+        assert_int_equal(ferry_gpu_window_read(rig->gpu, land_first(land, LAND_LOCAL), found, LOCALS * PAGE), FERRY_OK);
+        memcpy(found + LOCALS * PAGE, (uint8_t *)host.memory + ring * HOSTS * PAGE, HOSTS * PAGE);
+        for (uint32_t i = 0; i < LAND_BYTES; i++)
+            if (found[i] != land->bytes[i])
+                fail_msg("round %u: byte %u of page %u of ring %u is %02x and not %02x", round, i % PAGE, i / PAGE,
+                         ring, found[i], land->bytes[i]);
+    }
+}
+
+static void map_all(struct rig *rig, struct program *p)
+{
+    p->paging_fence = queues[0].fence = queues[0].fence ? queues[0].fence : p->paging_fence;
+    p->a.Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT;
+    p->a.MapApertureSegment = (DXGK_BUILDPAGINGBUFFER_MAPAPERTURESEGMENT){
+        .SegmentId = FERRY_KMD_SEGMENT_APERTURE, .NumberOfPages = LANDS * HOSTS, .pMdl = &host.mdl};
+    operate(p);
+    for (uint32_t ring = 1; ring < LANDS; ring++) {
+        struct land *land = &lands[ring];
+
+        for (uint32_t i = 0; i < ADDRESSES; i++) {
+            uint32_t page = (uint32_t)draw(LAND_PAGES);
+            DXGK_PTE entry = {.Valid = 1};
+
+            land->leads_to[i] = page;
+            if (page < LOCALS)
+                entry = to_local(land_first(land, LAND_LOCAL) + page * PAGE);
+            else
+                entry.PageAddress = host.pfn[ring * HOSTS + page - LOCALS];
+            write_entries(p, 0, land_first(land, LAND_VIRTUAL) + i * PAGE, 1, entry);
+        }
+        send_buffer(p);
+    }
+    flush(p, 0, 0);
+    send_buffer(p);
+    queues[0].fence = p->paging_fence;
+    take_notes(rig, false, 0);
+}
+
+static void what_resets_cut_comes_to_its_end(void **state)
+{
+    struct rig *rig = *state;
+    struct program p;
+
+    begin(rig, &p);
+    pages_make(rig, &host, LANDS * HOSTS);
+    paged = make_allocation(rig, LOCALS * PAGE, false);
+    for (uint32_t ring = 0; ring < LANDS; ring++) {
+        DXGKARG_CREATECONTEXT context = {.NodeOrdinal = ring};
+
+        lands[ring].number = ring;
+        if (ring)
+            assert_int_equal(rig->kmd->DxgkDdiCreateContext(p.device, &context), STATUS_SUCCESS);
+        queues[ring].context = context.hContext;
+        assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, (QUEUED + 1) * PAGE, 0, &queues[ring].buffers), FERRY_OK);
+    }
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        if (round % 40 == 0)
+            map_all(rig, &p);
+        fill_lands(rig);
+        for (uint32_t step = 0; step < 60; step++) {
+            for (uint32_t more = (uint32_t)draw(6); more; more--)
+                want_some();
+            bool hangs = draw(3) == 0;
+            if (hangs)
+                hang(rig);
+            send_some(rig);
+            if (draw(2))
+                run(rig, draw(1500));
+            if (draw(hangs ? 3 : 12) == 0)
+                reset_engine(rig);
+            if (draw(300) == 0)
+                reset_all(rig);
+        }
+        come_to_an_end(rig);
+        check_lands(rig, round);
+    }
+    printf("%u resets cut %u buffers, %u ended, %u with a fault; %u packets might run ahead\n", resets, cut, ended,
+           faulted, went_ahead);
+    assert_true(cut > 5 * ROUNDS && faulted > ROUNDS / 4 && went_ahead > 10 * ROUNDS);
+    for (uint32_t ring = 0; ring < LANDS; ring++) {
+        if (ring)
+            rig->kmd->DxgkDdiDestroyContext(queues[ring].context);
+        ferry_gpu_memory_free(rig->gpu, &queues[ring].buffers);
+    }
+    destroy_allocation(rig, paged);
+    pages_free(rig, &host);
+    end(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {CASE(what_resets_cut_comes_to_its_end)};
+    const char *given = getenv("FERRY_SEED");
+    uint64_t seed = given ? strtoull(given, NULL, 0) : 1;
+
+    print_message("FERRY_SEED=%llu\n", (unsigned long long)seed);
+    land_state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    rig_model = 2;
+    rig_tiling = true;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
