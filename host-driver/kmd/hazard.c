@@ -63,9 +63,11 @@ void kmd_hazard_anywhere(struct kmd_adapter *adapter, uint32_t ring, uint32_t nu
 
 static bool is_over(const struct kmd_adapter *adapter, const struct kmd_hazard *slot)
 {
-    bool behind_a_wall = (slot->key & READ) && slot->walls != adapter->reads[slot->ring].walls;
+    const struct kmd_reads *reads = &adapter->reads[slot->ring];
+    bool walled =
+        slot->ring == KMD_PAGING_RING ? !kmd_reached(slot->number, reads->walled) : slot->walls != reads->walls;
 
-    return behind_a_wall || !in_flight(adapter, slot->ring, slot->number);
+    return ((slot->key & READ) && walled) || !in_flight(adapter, slot->ring, slot->number);
 }
 
 // False when there is no place for it.
@@ -154,10 +156,18 @@ bool kmd_hazard_read(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, 
 
 // ---- What is read -----------------------------------------------------------------------------------------------
 
-void kmd_hazard_wall(struct kmd_adapter *adapter, uint32_t ring)
+// A user's buffer goes on where a reset cut it; a paging buffer is built again from its start, so what it has read
+// itself it reads again, whatever of it has waited since.
+void kmd_hazard_wall(struct kmd_adapter *adapter, uint32_t ring, uint32_t number)
 {
     struct kmd_reads *reads = &adapter->reads[ring];
 
+    if (ring == KMD_PAGING_RING) {
+        reads->walled = number;
+        reads->any = reads->any && reads->any_until == number;
+        reads->anywhere = reads->anywhere && reads->anywhere_until == number;
+        return;
+    }
     reads->walls = (reads->walls + 1) & WALLS;
     reads->any = reads->anywhere = false;
 }

@@ -94,7 +94,7 @@ struct kmd_ring {
     uint32_t written[KMD_RING_ENTRIES];    // So many bytes of the copy there are written, which a reset cut off.
     // Buffers that went on in their middle, the newest ones, by number of such buffers: as which, and where.
     uint32_t resumed_as[KMD_RING_ENTRIES], resumed_at[KMD_RING_ENTRIES], resumed;
-    bool skipped[KMD_RING_ENTRIES]; // Nobody's: it was given up, and its doorbell came after all.
+    bool skipped[KMD_RING_ENTRIES]; // Nobody's: it was given up, and its doorbell came after all; or it was taken back.
     uint32_t last_fence_id;         // Of the newest completed entry.
     // Submitted, and not taken by the link: they go in once a reset of the engine has opened the ring again.
     struct ferry_gpu_entry waiting[KMD_RING_ENTRIES];
@@ -115,6 +115,7 @@ struct kmd_hazard {
 // What a ring's packets in flight read.
 struct kmd_reads {
     uint32_t walls;     // Packets so far that waited for all before them: what those read is over.
+    uint32_t walled;    // Of paging, the entry that had one last: what the entries before it read is over.
     bool any, anywhere; // Behind the newest of these something was read; what, nobody knows.
     uint32_t any_until, anywhere_until;
 };
@@ -273,8 +274,8 @@ bool kmd_hazard_read(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, 
 void kmd_hazard_note_read(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, uint64_t address, uint64_t bytes,
                           uint32_t number);
 void kmd_hazard_read_anywhere(struct kmd_adapter *adapter, uint32_t ring, uint32_t number);
-// The packet that is patched waits for all of its ring before it.
-void kmd_hazard_wall(struct kmd_adapter *adapter, uint32_t ring);
+// The packet that is patched, of the ring's entry of that number, waits for all of its ring before it.
+void kmd_hazard_wall(struct kmd_adapter *adapter, uint32_t ring, uint32_t number);
 // Does a packet of this ring in flight read some of these bytes? Or anything, for all that is known?
 bool kmd_hazard_overwrites(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, uint64_t address, uint64_t bytes);
 bool kmd_hazard_overwrites_any(struct kmd_adapter *adapter, uint32_t ring);

@@ -136,14 +136,14 @@ static bool copy_is_hazardous(struct kmd_adapter *adapter, uint32_t ring, const 
 }
 
 // It waits for all of its ring before it, if it does not run ahead.
-static void decide(struct kmd_adapter *adapter, uint8_t *packet, uint32_t ring, bool hazard)
+static void decide(struct kmd_adapter *adapter, uint8_t *packet, uint32_t ring, uint32_t number, bool hazard)
 {
     uint32_t header = get32(packet);
 
     if (hazard)
         put32(packet, header & ~FERRY_PACKET_HEADER_UNORDERED_MASK);
     if (hazard || !(header & FERRY_PACKET_HEADER_UNORDERED_MASK))
-        kmd_hazard_wall(adapter, ring);
+        kmd_hazard_wall(adapter, ring, number);
 }
 
 // By all that lies from the lowest byte of a side to its highest.
@@ -156,7 +156,7 @@ static void patch_rectangle(struct kmd_adapter *adapter, uint8_t *packet, uint32
     kmd_rectangle_side(packet, true, &from);
     kmd_rectangle_side(packet, false, &to);
     uint64_t read = from.last - from.first + 1, written = to.last - to.first + 1;
-    decide(adapter, packet, ring,
+    decide(adapter, packet, ring, number,
            ahead && (copy_is_hazardous(adapter, ring, process, from.kind, from.first, read) ||
                      overwrites(adapter, ring, process, to.kind, to.first, written)));
     note_read(adapter, ring, process, from.kind, from.first, read, number);
@@ -182,13 +182,13 @@ static void patch_packet(struct kmd_adapter *adapter, uint8_t *packet, uint32_t 
         uint64_t address = get64(packet + FERRY_PACKET_COPY_PAGES_ADDRESS);
 
         if (from_list) {
-            decide(adapter, packet, ring,
+            decide(adapter, packet, ring, number,
                    ahead && (hazard || any_of_list(adapter, packet, words, kmd_hazard_read) ||
                              overwrites(adapter, ring, process, destination_kind, address, bytes)));
             note_list(adapter, packet, words, number, kmd_hazard_note_read);
             note_write(adapter, ring, process, destination_kind, address, bytes, number);
         } else {
-            decide(adapter, packet, ring,
+            decide(adapter, packet, ring, number,
                    ahead && (hazard || kmd_hazard_read(adapter, ring, source_kind, address, bytes) ||
                              any_of_list(adapter, packet, words, kmd_hazard_overwrites)));
             note_read(adapter, ring, process, source_kind, address, bytes, number);
@@ -203,7 +203,7 @@ static void patch_packet(struct kmd_adapter *adapter, uint8_t *packet, uint32_t 
         // What overlaps itself cannot be done twice, which is what a reset makes of what ran ahead.
         bool overlaps = source_kind == destination_kind &&
                         (source < destination ? destination - source : source - destination) < bytes;
-        decide(adapter, packet, ring,
+        decide(adapter, packet, ring, number,
                ahead && (overlaps || copy_is_hazardous(adapter, ring, process, source_kind, source, bytes) ||
                          overwrites(adapter, ring, process, destination_kind, destination, bytes)));
         note_read(adapter, ring, process, source_kind, source, bytes, number);

@@ -90,6 +90,44 @@ static void what_comes_in_waits_for_what_goes_out_from_there(void **state)
     pages_free(rig, &in);
 }
 
+// A reset that cuts a buffer anywhere has all of it built again, so what it reads is read until it has retired, though
+// something of it has waited since. Where a later buffer has waited it is over.
+static void a_page_in_waits_for_all_of_the_buffer_that_reads_its_place(void **state)
+{
+    struct rig *rig = *state;
+    struct host_pages out, in;
+    HANDLE allocation = make_allocation(rig, 16384, false);
+    DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
+    const uint32_t one_page = 24 + 8, unordered = 1u << 8;
+    const bool runs_ahead[] = {true, false, true};
+
+    pages_make(rig, &out, 2);
+    pages_make(rig, &in, 3);
+    transfer_arguments(&a, allocation, &out.mdl, false, 0x8000, 8192);
+    append(rig, &a);
+    a.Operation = DXGK_OPERATION_FILL;
+    a.MultipassOffset = 0;
+    a.Fill = (DXGK_BUILDPAGINGBUFFER_FILL){.FillSize = 4096, .Destination = {.SegmentId = 1}};
+    a.Fill.Destination.SegmentAddress.QuadPart = 0x20000;
+    append(rig, &a);
+    submit_paging(rig, &a, 1);
+    uint32_t first = (uint32_t)((uint8_t *)a.pDmaBuffer - (uint8_t *)rig->buffer.address);
+    uint32_t first_private = (uint32_t)((uint8_t *)a.pDmaBufferPrivateData - rig->private_data);
+    for (uint32_t i = 0; i < 3; i++) {
+        static const int64_t places[] = {0xa000, 0x8000, 0x9000};
+
+        transfer_arguments(&a, allocation, &in.mdl, true, places[i], 4096);
+        append(rig, &a);
+    }
+    submit_paging_from(rig, &a, first, first_private, 2);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(header_at(rig, first + i * one_page) & unordered, runs_ahead[i] ? unordered : 0);
+    wait_for(rig, 0, 2);
+    destroy_allocation(rig, allocation);
+    pages_free(rig, &out);
+    pages_free(rig, &in);
+}
+
 // One page of a list is still being written: whichever it is, the page-in waits; with none of them it need not.
 static void a_list_waits_wherever_its_hazardous_page_stands(void **state)
 {
@@ -218,6 +256,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(reads_run_ahead_only_where_nothing_in_flight_writes),
         CASE(what_comes_in_waits_for_what_goes_out_from_there),
+        CASE(a_page_in_waits_for_all_of_the_buffer_that_reads_its_place),
         CASE(a_list_waits_wherever_its_hazardous_page_stands),
         CASE(a_full_table_of_hazards_makes_everything_wait),
         CASE(a_hazard_is_found_behind_places_that_are_free_again),
