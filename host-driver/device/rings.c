@@ -121,6 +121,35 @@ int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct fer
     return error;
 }
 
+// Longer than the device takes from its look at whether a ring is enabled to the slot.
+#define LOOK_CYCLES 100u
+
+int ferry_gpu_ring_take_back(struct ferry_gpu *gpu, uint32_t ring, uint32_t *first)
+{
+    if (first == NULL || !ring_made(gpu, ring)) {
+        return FERRY_ERROR_ARGUMENT;
+    }
+    pthread_mutex_lock(&gpu->mutex);
+    struct ferry_gpu_ring *from = &gpu->ring[ring];
+    struct ferry_ring_entry *entries = from->memory.address;
+    const uint32_t control = ring_register(ring, FERRY_BAR0_RING_CONTROL);
+    uint32_t fetched = from->produced;
+    int error = ferry_gpu_register_write(gpu, control, 0);
+    // Read twice: behind the first time it is closed for certain.
+    for (unsigned n = 0; n < 2 && error == FERRY_OK; n++) {
+        error = ferry_gpu_register_read(gpu, ring_register(ring, FERRY_BAR0_RING_FETCHED), &fetched);
+        error = error == FERRY_OK && n == 0 ? ferry_gpu_pump(gpu, LOOK_CYCLES) : error;
+    }
+    for (uint32_t n = fetched; n != from->produced && error == FERRY_OK; n++) {
+        struct ferry_ring_entry *entry = &entries[n % from->entries];
+        *entry = (struct ferry_ring_entry){.fence_value = entry->fence_value};
+    }
+    *first = fetched + 1;
+    const int opened = ferry_gpu_register_write(gpu, control, FERRY_BAR0_RING_CONTROL_ENABLE_MASK);
+    pthread_mutex_unlock(&gpu->mutex);
+    return error == FERRY_OK ? opened : error;
+}
+
 int ferry_gpu_ring_completed(struct ferry_gpu *gpu, uint32_t ring, struct ferry_gpu_fence *fence)
 {
     if (fence == NULL || !ring_made(gpu, ring)) {

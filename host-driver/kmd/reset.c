@@ -13,7 +13,7 @@ static int fetched(struct kmd_adapter *adapter, uint32_t node, uint32_t *number)
 #define FETCH_TURNS  64   // Without any progress.
 
 // What stands in a ring unfetched would run behind what a reset aborts, in the wrong order. The device fetches as many
-// as the manager has with it, so it is given the time for that.
+// as it has slots for, so it is given the time for that.
 static int let_fetch(struct kmd_adapter *adapter)
 {
     for (unsigned turn = 0; turn < FETCH_TURNS; turn++) {
@@ -33,6 +33,47 @@ static int let_fetch(struct kmd_adapter *adapter)
             return error;
     }
     return FERRY_OK;
+}
+
+// The last free slot is the paging ring's, so beside paging a job may stand in its ring though the manager has no more
+// with the device than that has slots. As slots become free it would run, before what is cut off does so again: it is
+// taken back, and told as aborted. *first: number of the first such entry, or of the one that comes next.
+static int take_back(struct kmd_adapter *adapter, uint32_t node, uint32_t *first)
+{
+    struct kmd_ring *ring = &adapter->rings[node];
+    uint32_t number;
+    int error = fetched(adapter, node, &number);
+
+    *first = ring->submitted + 1;
+    if (error != FERRY_OK || ring->lost || kmd_reached(number, ring->submitted))
+        return error;
+    error = ferry_gpu_ring_take_back(adapter->gpu, node, first);
+    // By an earlier reset already, and not even fetched since: told.
+    while (kmd_reached(ring->submitted, *first) && ring->skipped[*first % KMD_RING_ENTRIES])
+        ++*first;
+    for (number = *first; error == FERRY_OK && kmd_reached(ring->submitted, number); number++)
+        ring->skipped[number % KMD_RING_ENTRIES] = true;
+    return error;
+}
+
+static void tell_aborted(struct kmd_adapter *adapter, uint32_t node, uint32_t fence_id)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_FAULTED};
+
+    adapter->rings[node].last_fence_id = fence_id;
+    data.DmaFaulted.FaultedFenceId = fence_id;
+    data.DmaFaulted.Status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
+    data.DmaFaulted.NodeOrdinal = node;
+    adapter->os.DxgkCbNotifyInterrupt(adapter->os.DeviceHandle, &data);
+    adapter->os.DxgkCbQueueDpc(adapter->os.DeviceHandle);
+}
+
+static void tell_taken_back(struct kmd_adapter *adapter, uint32_t node, uint32_t first)
+{
+    const struct kmd_ring *ring = &adapter->rings[node];
+
+    for (uint32_t number = first; kmd_reached(ring->submitted, number); number++)
+        tell_aborted(adapter, node, ring->fence_ids[number % KMD_RING_ENTRIES]);
 }
 
 // Reset the engine and wait until all that was fetched before has retired. numbers[n]: the last such entry of ring n.
@@ -82,23 +123,16 @@ static void drop_waiting(struct kmd_ring *ring)
 static void tell_waiting(struct kmd_adapter *adapter, uint32_t node)
 {
     struct kmd_ring *ring = &adapter->rings[node];
-    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_FAULTED};
 
-    for (uint32_t i = 0; i < ring->waiting_count; i++) {
-        ring->last_fence_id = (uint32_t)ring->waiting[i].fence_value;
-        data.DmaFaulted.FaultedFenceId = ring->last_fence_id;
-        data.DmaFaulted.Status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
-        data.DmaFaulted.NodeOrdinal = node;
-        adapter->os.DxgkCbNotifyInterrupt(adapter->os.DeviceHandle, &data);
-        adapter->os.DxgkCbQueueDpc(adapter->os.DeviceHandle);
-    }
+    for (uint32_t i = 0; i < ring->waiting_count; i++)
+        tell_aborted(adapter, node, (uint32_t)ring->waiting[i].fence_value);
     drop_waiting(ring);
 }
 
 NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
 {
     struct kmd_adapter *adapter = hAdapter;
-    uint32_t numbers[KMD_RINGS];
+    uint32_t numbers[KMD_RINGS], taken[KMD_RINGS];
     bool cut[KMD_RINGS];
 
     if (!adapter || !arguments || arguments->NodeOrdinal >= KMD_RINGS)
@@ -106,6 +140,8 @@ NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
     struct kmd_ring *ring = &adapter->rings[arguments->NodeOrdinal];
     int error = let_fetch(adapter);
     kmd_interrupt_routine(adapter, 0); // What has ended by itself is told first.
+    for (uint32_t node = 0; node < KMD_RINGS && error == FERRY_OK; node++)
+        error = take_back(adapter, node, &taken[node]);
     adapter->resetting = 1 + arguments->NodeOrdinal;
     if (error == FERRY_OK)
         error = reset(adapter, numbers);
@@ -123,10 +159,15 @@ NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
         ring->notified = aborted;
         ring->last_fence_id = ring->fence_ids[aborted % KMD_RING_ENTRIES];
     }
+    if (kmd_reached(ring->submitted, taken[arguments->NodeOrdinal]))
+        ring->last_fence_id = ring->fence_ids[ring->submitted % KMD_RING_ENTRIES];
     if (cut[arguments->NodeOrdinal] && ring->waiting_count)
         drop_waiting(ring);
     arguments->LastAbortedFenceId = ring->last_fence_id;
     kmd_interrupt_routine(adapter, 0);
+    for (uint32_t node = 0; node < KMD_RINGS; node++)
+        if (node != arguments->NodeOrdinal)
+            tell_taken_back(adapter, node, taken[node]);
     // What the link did not take has not begun. Where nothing before it was cut off it goes in now, and nobody is told.
     for (uint32_t node = 0; node < KMD_RINGS && error == FERRY_OK; node++) {
         if (cut[node])
