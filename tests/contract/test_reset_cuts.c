@@ -250,6 +250,85 @@ static void paging_that_is_cut_does_not_go_again_behind_what_the_device_still_ha
     }
 }
 
+// Paging has taken a place with the device, and the last place that is free is kept for it: the second job of a node
+// stands in its ring as the reset comes, behind the first, which it must not overtake.
+static void what_the_device_had_no_place_for_runs_behind_what_a_reset_cuts(void **state)
+{
+    (void)state;
+    for (unsigned hung_first = 0; hung_first < 2; hung_first++) {
+        struct world *world = world_open_default();
+        struct player player = player_open(world);
+        D3DKMT_HANDLE contexts[2], allocations[2], paged = create_filled(world, player.device, PAGES(4), 0x77777777);
+        uint64_t fences[3];
+        for (unsigned i = 0; i < 2; i++) {
+            assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, 1 + i, &contexts[i], NULL),
+                             FERRY_OK);
+            allocations[i] = world_create(world, PAGES(1), CPU);
+            world_require(world, allocations[i]);
+        }
+        D3DDDI_MAKERESIDENT make = {.hPagingQueue = player.queue, .NumAllocations = 1, .AllocationList = &paged};
+        world->knobs->delay = 1;
+        world->knobs->hang = true;
+        ferry_vidmm_poll(world->manager, true); // it does, from now on
+        assert_int_equal(ferry_vidmm_make_resident(world->manager, &make), FERRY_PENDING);
+        assert_int_equal(world->manager->sched.nodes[0].in_flight, 1);
+        for (unsigned i = 0; i < 3; i++) {
+            unsigned node = i == 2 - hung_first;
+            world->context = contexts[node];
+            fences[i] = world_gpu_fill(world, allocations[node], 0, (uint32_t)PAGES(1), 0x11111111 * (i + 1));
+        }
+        assert_int_equal(world->manager->sched.nodes[1].in_flight, 2);
+        assert_int_equal(world->manager->sched.nodes[2].in_flight, 1);
+        for (unsigned i = 0; i < 3; i++)
+            assert_int_equal(ferry_vidmm_wait(world->manager, contexts[i == 2 - hung_first], fences[i]), FERRY_OK);
+        assert_int_equal(ferry_vidmm_wait_paging(world->manager, player.queue, make.PagingFenceValue), FERRY_OK);
+        expect_words(world, allocations[0], hung_first ? 0x33333333 : 0x22222222, PAGES(1));
+        expect_words(world, allocations[1], hung_first ? 0x22222222 : 0x33333333, PAGES(1));
+        expect_words(world, paged, 0x77777777, PAGES(4));
+        assert_int_equal(world_statistics(world).faulted_jobs, 0);
+        world_close(world);
+    }
+}
+
+static bool deaf(HANDLE adapter, ULONG message)
+{
+    (void)adapter, (void)message;
+    return false;
+}
+
+// A job has faulted, the one behind it has come to its end, and the manager hears of both amid a reset of another node.
+// The first goes again, as it may have been cut off; not the second, which writes over what it reads.
+static void what_has_ended_behind_a_fault_amid_a_reset_does_not_run_twice(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE list[3], first = world_create(world, PAGES(1), CPU);
+    uint64_t fences[2];
+    assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, 1, &world->context, NULL), FERRY_OK);
+    world_require(world, first);
+    for (unsigned k = 0; k < 3; k++) {
+        list[k] = create_filled(world, world->device, PAGES(2), 100 + k);
+        world_require(world, list[k]);
+    }
+    bool (*routine)(HANDLE, ULONG) = world->knobs->interrupt_routine;
+    world->knobs->delay = 1;
+    world->knobs->interrupt_routine = deaf;
+    world->knobs->fault_jobs = 1;
+    fences[0] = world_gpu_fill(world, first, 0, (uint32_t)PAGES(1), 0xAB0B0B0B);
+    fences[1] = swap_on(world, world->context, list, list[2]);
+    for (unsigned turns = 0; turns < 20; turns++)
+        (void)machine_platform(world->machine).wait_for_progress(machine_platform(world->machine).context);
+    enum ferry_vm_blame whom = FERRY_VM_NOBODY;
+    assert_int_equal(ferry_vm_reset_node(&world->manager->sched, 2, &whom), FERRY_OK);
+    world->knobs->interrupt_routine = routine;
+    int result = ferry_vidmm_wait(world->manager, world->context, fences[0]);
+    assert_true(result == FERRY_OK || result == FERRY_ERROR_FAULT);
+    assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fences[1]), FERRY_OK);
+    expect_words(world, list[0], 101, PAGES(2));
+    expect_words(world, list[1], 100, PAGES(2));
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +337,8 @@ int main(void)
         cmocka_unit_test(a_copy_over_itself_that_a_reset_cuts_goes_on_with_the_rest),
         cmocka_unit_test(what_a_reset_aborts_of_paging_is_built_again),
         cmocka_unit_test(what_is_cut_does_not_go_again_behind_what_the_device_still_has),
+        cmocka_unit_test(what_the_device_had_no_place_for_runs_behind_what_a_reset_cuts),
+        cmocka_unit_test(what_has_ended_behind_a_fault_amid_a_reset_does_not_run_twice),
         cmocka_unit_test(paging_that_is_cut_does_not_go_again_behind_what_the_device_still_has),
     };
     return WORLD_RUN(tests);

@@ -296,10 +296,12 @@ static void end_first(struct ferry_vm_sched *sched, unsigned number)
     ferry_vm_job_drop(sched, job);
 }
 
-// From this job on everything of the line goes out again.
+// From this job on the line goes out again, but for who has come to its end: the fault before it was no reset's doing
+// then, or waited for memory that it did without.
 static void send_again(struct ferry_vm_node *node, struct ferry_vm_job *from)
 {
     for (struct ferry_vm_job *job = from; job != node->unsent; job = job->next) {
+        job->done |= !job->aborted && NT_SUCCESS(job->status);
         job->status = STATUS_SUCCESS;
         job->aborted = false;
     }
@@ -404,14 +406,14 @@ static bool may_go(const struct ferry_vm_sched *sched, struct ferry_vm_job *job)
     return job->after_count == 0 && users + 1 < FERRY_VM_IN_FLIGHT && ferry_vm_in_flight(sched) < FERRY_VM_IN_FLIGHT;
 }
 
-// Paging of its device has faulted, so what the job would work on is not there. It ends in its turn, without running.
-static bool end_unrun(struct ferry_vm_sched *sched, unsigned number)
+// It ends in its turn, without running.
+static bool end_unrun(struct ferry_vm_sched *sched, unsigned number, NTSTATUS status)
 {
     struct ferry_vm_node *node = &sched->nodes[number];
     struct ferry_vm_job *job = node->unsent;
     if (job != node->first)
         return false;
-    job->status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
+    job->status = status;
     node->unsent = job->next;
     end_first(sched, number);
     return true;
@@ -421,10 +423,13 @@ static bool send_next(struct ferry_vm_sched *sched, unsigned number)
 {
     struct ferry_vm_node *node = &sched->nodes[number];
     struct ferry_vm_job *job = node->unsent;
+    if (job && job->done)
+        return end_unrun(sched, number, STATUS_SUCCESS);
     if (!job || !may_go(sched, job))
         return false;
+    // Its paging has faulted, so what the job would work on is not there.
     if (job->context->device->state == D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT)
-        return end_unrun(sched, number);
+        return end_unrun(sched, number, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
     // Everything is on record before the miniport sees the job, which may finish inside the call.
     bool again = job->wire != 0;
     job->began = sched->core->platform.gpu_time(sched->core->platform.context);
@@ -475,21 +480,4 @@ bool ferry_vm_pump_jobs(struct ferry_vm_sched *sched)
         moved |= sent;
     }
     return moved;
-}
-
-int ferry_vm_job_outcome(const struct ferry_vm_context *context, uint64_t fence)
-{
-    // Those from low on are not below the fence.
-    size_t high = context->faulted_count, low = high > FERRY_VM_FAULTS ? high - FERRY_VM_FAULTS : 0;
-    if (low > 0 && fence < context->faulted[low % FERRY_VM_FAULTS])
-        return FERRY_ERROR_ARGUMENT;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (context->faulted[middle % FERRY_VM_FAULTS] < fence)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool faulted = low < context->faulted_count && context->faulted[low % FERRY_VM_FAULTS] == fence;
-    return faulted ? FERRY_ERROR_FAULT : FERRY_OK;
 }

@@ -117,6 +117,7 @@ struct ferry_vm_job {
     uint32_t bytes, allocation_count, patch_count;
     NTSTATUS status;
     bool aborted; // by a reset that was not for it
+    bool done;    // though one before it, of its node, goes again
     bool counted; // the GPU time that it has used
     bool suspect; // it was with the device when something hung
     struct ferry_vm_job *next;
@@ -307,6 +308,9 @@ void ferry_vm_drain(struct ferry_vm_sched *sched);
 unsigned ferry_vm_in_flight(const struct ferry_vm_sched *sched);
 /// Is the job of that number over, or on the paging node the operation?
 bool ferry_vm_reached(const struct ferry_vm_sched *sched, unsigned node, uint64_t number);
+/// Of a job of the context that is over: OK, FAULT, or ARGUMENT when it is older than all faults that are kept, and so
+/// nobody knows any more.
+int ferry_vm_job_outcome(const struct ferry_vm_context *context, uint64_t fence);
 
 // ---- paging_buffer.c, paging_order.c, paging_steps.c ----
 int ferry_vm_paging_start(struct ferry_vm_sched *sched, const struct ferry_vidmm_options *options, uint32_t bytes,
@@ -359,9 +363,6 @@ void ferry_vm_context_free(struct ferry_vm_sched *sched, struct ferry_vm_context
 /// Is it the number of a job of this context? Of another one's too when it is older than all runs that are kept: such a
 /// job is over.
 bool ferry_vm_job_is_of(const struct ferry_vm_context *context, uint64_t fence);
-/// Of a job of the context that is over: OK, FAULT, or ARGUMENT when it is older than all faults that are kept, and so
-/// nobody knows any more.
-int ferry_vm_job_outcome(const struct ferry_vm_context *context, uint64_t fence);
 /// Enough stands in the node's line: the next job has to wait for the oldest.
 bool ferry_vm_jobs_full(const struct ferry_vm_sched *sched, unsigned node);
 /// A job with its DMA buffer and the program's commands and patches in it; the caller fills job->allocations, and

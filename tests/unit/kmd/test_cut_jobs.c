@@ -17,8 +17,8 @@
 
 struct job {
     uint32_t fence, words[COMMANDS][MOST_WORDS], count;
-    uint32_t good; // So many commands before one that faults.
-    bool cut, sent;
+    uint32_t good;        // So many commands before one that faults.
+    bool cut, sent, done; // done: behind one that goes again.
     struct operation operations[OPERATIONS];
     uint8_t private_data[512];
 };
@@ -58,16 +58,22 @@ static void ends(uint32_t ring, uint32_t commands)
     }
     memmove(q->jobs, q->jobs + 1, --q->count * sizeof *q->jobs);
     ended++;
+    if (q->count && q->jobs[0].done)
+        ends(ring, q->jobs[0].count);
 }
 
+// Those behind one that was cut end when it has ended.
 static void ends_up_to(uint32_t ring, uint32_t fence)
 {
     struct queue *q = &queues[ring];
+    uint32_t at = 0;
 
     while (q->count && q->jobs[0].sent && !q->jobs[0].cut && (int32_t)(fence - q->jobs[0].fence) >= 0) {
         assert_int_equal(q->jobs[0].good, q->jobs[0].count);
         ends(ring, q->jobs[0].count);
     }
+    for (; at < q->count && q->jobs[at].sent && (int32_t)(fence - q->jobs[at].fence) >= 0; at++)
+        q->jobs[at].done |= !q->jobs[at].cut;
 }
 
 // A fault on another node than the one that is reset is the reset's doing, for all that the manager knows.
@@ -84,7 +90,7 @@ static void take_notes(struct rig *rig, bool resetting, uint32_t reset_node)
         assert_int_equal(note->type, DXGK_INTERRUPT_DMA_FAULTED);
         ends_up_to(note->node, note->fence - 1);
         uint32_t at = 0;
-        while (at < q->count && q->jobs[at].cut)
+        while (at < q->count && (q->jobs[at].cut || q->jobs[at].done))
             at++;
         if (resetting && note->node != reset_node) {
             assert_true(at < q->count && q->jobs[at].sent && q->jobs[at].fence == note->fence);
@@ -196,7 +202,7 @@ static void send_some(struct rig *rig)
         uint32_t ring = (first + i / 4) % LANDS, next = sent_of(&queues[ring]);
         struct queue *q = &queues[ring];
 
-        if (next == q->count || jobs + buffers >= IN_ALL - 1)
+        if (next == q->count || jobs + buffers == IN_ALL || (ring && jobs == IN_ALL - 1))
             continue;
         // A buffer that is in use is none of those that are over.
         send(rig, ring, &q->jobs[next], q->fence % (QUEUED + 1));
@@ -269,15 +275,20 @@ static void reset_engine(struct rig *rig)
     assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
     take_notes(rig, true, reset.NodeOrdinal);
     for (uint32_t i = 0; i < q->count && q->jobs[i].sent; i++)
-        q->jobs[i].cut |= (int32_t)(reset.LastAbortedFenceId - q->jobs[i].fence) >= 0;
+        q->jobs[i].cut |= !q->jobs[i].done && (int32_t)(reset.LastAbortedFenceId - q->jobs[i].fence) >= 0;
     resets++;
-    for (uint32_t ring = 0; ring < LANDS; ring++)
+    // Of a ring all that the device had has ended or was cut, or else nothing of it was begun.
+    for (uint32_t ring = 0; ring < LANDS; ring++) {
+        bool goes_again = queues[ring].count && queues[ring].jobs[0].cut;
+
         for (uint32_t i = 0; i < queues[ring].count && queues[ring].jobs[i].sent; i++) {
-            // All that the device had has ended, or was cut.
-            assert_true(queues[ring].jobs[i].cut);
-            queues[ring].jobs[i].sent = false;
-            cut++;
+            struct job *job = &queues[ring].jobs[i];
+
+            assert_int_equal(job->cut || job->done, goes_again);
+            job->sent = !goes_again || job->done;
+            cut += job->cut;
         }
+    }
 }
 
 static void fill_lands(struct rig *rig)
