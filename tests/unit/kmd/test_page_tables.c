@@ -323,6 +323,7 @@ static void what_no_manager_may_ask_is_refused(void **state)
                                                 {.Valid = 1, .Zero = 1},
                                                 {.Valid = 1, .Segment = 2},
                                                 {.Valid = 1, .PhysicalAdapterIndex = 1},
+                                                {.Valid = 1, .NoExecute = 1},
                                                 {.Valid = 1, .PageAddress = 1ull << 40},
                                                 {.Valid = 1, .PageAddress = 1ull << 52},
                                             };
@@ -338,6 +339,17 @@ static void what_no_manager_may_ask_is_refused(void **state)
     REFUSED(a.UpdatePageTable.PageTableLevel = 4);
     REFUSED(a.UpdatePageTable.StartIndex = 512);
     REFUSED(a.UpdatePageTable.NumPageTableEntries = 0);
+    REFUSED(a.UpdatePageTable.StartIndex = 511; a.UpdatePageTable.NumPageTableEntries = 2);
+    REFUSED(a.UpdatePageTable.StartIndex = 32; a.UpdatePageTable.Flags.Use64KBPages = 1);
+    REFUSED(a.UpdatePageTable.pPageTableEntries64KB = &page);
+    REFUSED(a.UpdatePageTable.Flags.NativeFence = 1);
+    REFUSED(a.UpdatePageTable.Flags.Reserved = 1);
+    REFUSED(a.UpdatePageTable.UpdateMode = DXGK_PAGETABLEUPDATE_GPU_VIRTUAL;
+            a.UpdatePageTable.PageTableAddress.GpuVirtual = 0x20008);
+    REFUSED(a.UpdatePageTable.UpdateMode = DXGK_PAGETABLEUPDATE_GPU_VIRTUAL;
+            a.UpdatePageTable.PageTableAddress.GpuVirtual = 1ull << 48);
+    REFUSED(a.UpdatePageTable.UpdateMode = DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+            a.UpdatePageTable.PageTableAddress.CpuVirtual = NULL);
     REFUSED(a.UpdatePageTable.pPageTableEntries = NULL);
     REFUSED(a.UpdatePageTable.UpdateMode = 3);
     REFUSED(a.UpdatePageTable.PageTableAddress.GpuPhysical.SegmentOffset = LEVEL0_AT + 8);
@@ -373,14 +385,63 @@ static void what_no_manager_may_ask_is_refused(void **state)
     assert_int_equal(rig->kmd->DxgkDdiDestroyProcess(rig->adapter, process), STATUS_SUCCESS);
 }
 
+// Copies of entries, and content moved and filled by addresses: what lies beyond a table, or the addresses there are.
+static void what_lies_beyond_a_table_or_all_addresses_is_refused(void **state)
+{
+    struct rig *rig = *state;
+    const uint64_t end = 1ull << 48;
+    const DXGK_BUILDPAGINGBUFFER_COPY_RANGE ranges[] = {
+        {1, 0x21000, 0x30000, 0, 0},   {1, 0x20000, 0x38000, 0, 0},   {1, end, 0x30000, 0, 0},
+        {1, 0x20000, end, 0, 0},       {2, 0x20000, 0x30000, 511, 0}, {2, 0x20000, 0x30000, 0, 511},
+        {513, 0x20000, 0x30000, 0, 0}, {1, 0x20000, 0x30000, 513, 0}, {1, 0x20000, 0x30000, 0, 513},
+    };
+    DXGKARG_BUILDPAGINGBUFFER a = start(rig);
+
+    for (size_t i = 0; i <= sizeof ranges / sizeof ranges[0]; i++) {
+        // The first one is good: nothing is built of a list that has a bad one.
+        DXGK_BUILDPAGINGBUFFER_COPY_RANGE both[2] = {{1, 0x20000, 0x30000, 0, 0}};
+        bool none = i == sizeof ranges / sizeof ranges[0];
+
+        both[1] = ranges[none ? 0 : i];
+        a.Operation = DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES;
+        a.MultipassOffset = 0;
+        a.CopyPageTableEntries = (DXGK_BUILDPAGINGBUFFER_COPYPAGETABLEENTRIES){2, none ? NULL : both};
+        assert_int_equal(append(rig, &a), STATUS_INVALID_PARAMETER);
+    }
+    for (unsigned i = 0; i < 5; i++) {
+        a.Operation = DXGK_OPERATION_VIRTUAL_TRANSFER;
+        a.TransferVirtual = (DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL){
+            .TransferSizeInBytes = 4096,
+            .SourceVirtualAddress = i == 0 ? end - 4095 : 0x1000,
+            .DestinationVirtualAddress = i == 1 ? end - 4095 : 0x3000,
+            .TransferDirection = i == 2 ? 3 : DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL};
+        a.TransferVirtual.Flags.Reserved = i == 3;
+        assert_int_equal(append(rig, &a), i < 4 ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS);
+    }
+    uint8_t *built = a.pDmaBuffer;
+    assert_ptr_equal(built, (uint8_t *)rig->buffer.address + 32);
+    for (unsigned i = 0; i < 2; i++) {
+        a.Operation = DXGK_OPERATION_VIRTUAL_FILL;
+        a.FillVirtual = (DXGK_BUILDPAGINGBUFFER_FILLVIRTUAL){.FillSizeInBytes = i ? UINT64_MAX : 4096,
+                                                             .DestinationVirtualAddress = i ? 0x1000 : end - 4095};
+        assert_int_equal(append(rig, &a), STATUS_INVALID_PARAMETER);
+    }
+    assert_ptr_equal(a.pDmaBuffer, built);
+}
+
 int main(void)
 {
     rig_model = 2;
     const struct CMUnitTest tests[] = {
-        CASE(tables_that_operations_write_are_walked),      CASE(entries_in_each_form_and_size),
-        CASE(a_whole_table_goes_through_small_buffers),     CASE(tables_by_cpu_by_their_virtual_address_and_copied),
-        CASE(a_job_without_a_process_reaches_no_addresses), CASE(what_the_cpu_has_written_is_walked),
-        CASE(a_flush_forgets_no_more_than_it_has_to),       CASE(what_no_manager_may_ask_is_refused),
+        CASE(tables_that_operations_write_are_walked),
+        CASE(entries_in_each_form_and_size),
+        CASE(a_whole_table_goes_through_small_buffers),
+        CASE(tables_by_cpu_by_their_virtual_address_and_copied),
+        CASE(a_job_without_a_process_reaches_no_addresses),
+        CASE(what_the_cpu_has_written_is_walked),
+        CASE(a_flush_forgets_no_more_than_it_has_to),
+        CASE(what_no_manager_may_ask_is_refused),
+        CASE(what_lies_beyond_a_table_or_all_addresses_is_refused),
     };
 
     printf("miniport: real\n");

@@ -54,8 +54,11 @@ static void what_the_adapter_says_of_its_page_tables(void **state)
     assert_int_equal(mmu.PageTableUpdateMode, DXGK_PAGETABLEUPDATE_GPU_PHYSICAL);
     assert_int_equal(mmu.VirtualAddressBitCount, 48);
     assert_int_equal(mmu.PageTableLevelCount, 4);
-    assert_int_equal(mmu.InvalidTlbEntriesNotCached, 1);
-    assert_int_equal(mmu.ZeroInPteSupported, 0);
+    // Read-only, cache-coherent and large pages, 64 KiB in system memory; what is not valid is not remembered. No
+    // others: each word has a bit that the device would have to keep.
+    assert_int_equal(mmu.Value, 1u << 0 | 1u << 4 | 1u << 6 | 1u << 9 | 1u << 10);
+    assert_int_equal(mmu.LeafPageTableSizeFor64KPagesInBytes, 4096);
+    assert_int_equal(mmu.LegacyBehaviors, 0);
     UINT bits = 12;
     memset(levels, 0xEE, sizeof levels);
     for (UINT16 i = 0; i < 4; i++) {
@@ -103,6 +106,82 @@ static void what_it_is_not_asked_about_in_their_form_is_refused(void **state)
     assert_int_equal(ask_level(rig, 4, 0, &level), STATUS_INVALID_PARAMETER);
     assert_int_equal(ask_level(rig, 65535, 0, &level), STATUS_INVALID_PARAMETER);
     assert_int_equal(ask_level(rig, 0, 1, &level), STATUS_INVALID_PARAMETER);
+}
+
+// Each type of the contract's, in either model: its bytes and no more, or refused by name.
+static void every_type_is_answered_or_refused_by_name(void **state)
+{
+    static const struct {
+        UINT type, bytes, models;
+    } answered[] = {{DXGKQAITYPE_DRIVERCAPS, sizeof(DXGK_DRIVERCAPS), 3},
+                    {DXGKQAITYPE_QUERYSEGMENT4, sizeof(DXGK_QUERYSEGMENTOUT4), 3},
+                    {DXGKQAITYPE_GPUMMUCAPS, sizeof(DXGK_GPUMMUCAPS), 2},
+                    {DXGKQAITYPE_PAGETABLELEVELDESC, sizeof(DXGK_PAGE_TABLE_LEVEL_DESC), 2},
+                    {DXGKQAITYPE_PHYSICALADAPTERCAPS, sizeof(DXGK_PHYSICALADAPTERCAPS), 3},
+                    {DXGKQAITYPE_QUERYPAGINGBUFFERINFO, sizeof(DXGK_QUERYPAGINGBUFFERINFO_OUT), 3},
+                    {DXGKQAITYPE_QUERYSEGMENTCOUNT, sizeof(UINT), 3},
+                    {DXGKQAITYPE_PAGINGPROCESSGPUVASIZE, sizeof(UINT), 3}};
+    (void)state;
+    for (unsigned model = 1; model <= 2; model++) {
+        struct rig *rig = NULL;
+
+        rig_model = model;
+        rig_setup((void **)(void *)&rig);
+        for (UINT type = 0; type < 100; type++) {
+            _Alignas(8) uint8_t output[256], input[16] = {0};
+            UINT bytes = 0;
+
+            for (size_t i = 0; i < sizeof answered / sizeof answered[0]; i++)
+                if (answered[i].type == type && answered[i].models >> (model - 1) & 1)
+                    bytes = answered[i].bytes;
+            memset(output, 0xEE, sizeof output);
+            if (type == DXGKQAITYPE_QUERYSEGMENT4)
+                memset(output, 0, bytes);
+            assert_int_equal(ask(rig, type, input, sizeof input, output, sizeof output),
+                             bytes ? STATUS_SUCCESS : STATUS_NOT_SUPPORTED);
+            for (size_t i = bytes; i < sizeof output; i++)
+                assert_int_equal(output[i], 0xEE);
+            if (bytes)
+                assert_int_equal(ask(rig, type, input, sizeof input, output, bytes - 1), STATUS_BUFFER_TOO_SMALL);
+            assert_int_equal(ask(rig, type, input, sizeof input, NULL, sizeof output), STATUS_INVALID_PARAMETER);
+        }
+        rig_teardown((void **)(void *)&rig);
+    }
+}
+
+// What it says of itself in either model, on a device with tiles and on one without: ranges are of model 1 with tiles,
+// tables and addresses of model 2.
+static void each_model_says_what_it_has(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 4; kind++) {
+        struct rig *rig = NULL;
+        DXGK_DRIVERCAPS caps;
+        DXGK_PHYSICALADAPTERCAPS physical;
+        DXGK_PAGE_TABLE_LEVEL_DESC level;
+        bool tables = kind & 1;
+
+        rig_model = tables ? 2 : 1;
+        rig_tiling = kind & 2;
+        rig_setup((void **)(void *)&rig);
+        assert_int_equal(ask(rig, DXGKQAITYPE_DRIVERCAPS, NULL, 0, &caps, sizeof caps), STATUS_SUCCESS);
+        assert_int_equal(caps.NumberOfSwizzlingRanges, kind == 2 ? 4 : 0);
+        assert_int_equal(caps.ApertureSegmentCommitLimit, APERTURE_PAGES * 4096);
+        assert_int_equal(caps.MemoryManagementCaps.Value, tables ? 1u << 5 | 1u << 6 : 0);
+        assert_int_equal(caps.MemoryManagementCaps.PagingNode, 0);
+        assert_int_equal(caps.NbAsymetricProcessingNodes, 5);
+        assert_int_equal(ask(rig, DXGKQAITYPE_PHYSICALADAPTERCAPS, NULL, 0, &physical, sizeof physical),
+                         STATUS_SUCCESS);
+        assert_int_equal(physical.PagingNodeIndex, 0);
+        assert_int_equal(physical.Flags.Value, tables ? 1u << 1 : 0);
+        if (tables) {
+            assert_int_equal(ask_level(rig, 3, 0, &level), STATUS_SUCCESS);
+            assert_int_equal(level.PageTableAlignmentInBytes, 4096);
+        }
+        rig_teardown((void **)(void *)&rig);
+    }
+    rig_tiling = false;
+    rig_model = 2;
 }
 
 // Jobs go by addresses on every other node; the paging node's word decides how the manager pages. And where tables are
@@ -172,6 +251,8 @@ int main(void)
         CASE(R202_R203_R204_R205_R209_the_paging_space_is_the_managers_choice),
         CASE(what_the_adapter_says_of_its_page_tables),
         CASE(what_it_is_not_asked_about_in_their_form_is_refused),
+        cmocka_unit_test(every_type_is_answered_or_refused_by_name),
+        cmocka_unit_test(each_model_says_what_it_has),
         cmocka_unit_test(what_is_said_in_each_way_to_have_addresses),
         cmocka_unit_test(a_device_without_page_tables_is_no_device_for_this_model),
     };
