@@ -34,6 +34,7 @@ NTSTATUS mini_query_tables(const struct machine *machine, const DXGKARG_QUERYADA
                                   .VirtualAddressBitCount = 48,
                                   .PageTableLevelCount = LEVELS};
         caps->ReadOnlyMemorySupported = caps->LargePageSupported = caps->InvalidTlbEntriesNotCached = 1;
+        caps->CacheCoherentMemorySupported = 1;
         return STATUS_SUCCESS;
     }
     if (argument->Type == DXGKQAITYPE_PAGETABLELEVELDESC &&

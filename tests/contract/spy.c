@@ -99,8 +99,18 @@ static bool idle_flag(const DXGKARG_BUILDPAGINGBUFFER *argument)
     return argument->Operation == DXGK_OPERATION_DISCARD_CONTENT && argument->DiscardContent.Flags.AllocationIsIdle;
 }
 
+static NTSTATUS spy_create_context(HANDLE device, DXGKARG_CREATECONTEXT *argument)
+{
+    NTSTATUS status = spy.under->DxgkDdiCreateContext(device, argument);
+    if (argument->Flags.SystemContext)
+        spy.system = argument->hContext;
+    return status;
+}
+
 static void check_before(const DXGKARG_BUILDPAGINGBUFFER *argument)
 {
+    if (!spy.system || argument->hSystemContext != spy.system)
+        wrong("R190: an operation for another context than the system's", argument->Operation);
     if (spy.buffer && argument->pDmaBuffer != spy.buffer && (uintptr_t)argument->pDmaBuffer % PAGE_SIZE != 0)
         wrong("R95: pDmaBuffer is neither where the last operation ended nor a fresh buffer", 0);
     if (!spy.in_operation) {
@@ -282,6 +292,7 @@ const DRIVER_INITIALIZATION_DATA *spy_start(const DRIVER_INITIALIZATION_DATA *un
     spy.table = *under;
     spy.table.DxgkDdiBuildPagingBuffer = spy_build_paging_buffer;
     spy.table.DxgkDdiQueryAdapterInfo = spy_query;
+    spy.table.DxgkDdiCreateContext = spy_create_context;
     spy.table.DxgkDdiInterruptRoutine = spy_interrupt;
     spy.table.DxgkDdiDpcRoutine = spy_dpc;
     spy.table.DxgkDdiPatch = spy_patch;

@@ -50,6 +50,7 @@ struct spy {
     DXGKARG_PATCH last_patch;
     UINT last_paging_fence;
     HANDLE adapter;      // the handle the last build call came with
+    HANDLE system;       // the system context, which it is for
     unsigned in_routine; // inside InterruptRoutine or DpcRoutine
     uint64_t reports;    // interrupts that had something to tell
     // Called in the middle of each BuildPagingBuffer: before the miniport begins, and when it is done.

@@ -113,6 +113,7 @@ static void behind_a_limit_they_take_nothing_of_it(void **state)
 
 static struct answer {
     const DRIVER_INITIALIZATION_DATA *real;
+    UINT turned;                         // Bits of DXGK_GPUMMUCAPS.
     UINT segment, level, paging_segment; // of `level` and of the paging process's; the others' are as they were
     int more_bits, more_bytes;           // of `level`
 } answer;
@@ -129,6 +130,8 @@ static NTSTATUS other_places(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *arg
         level->PageTableSizeInBytes += answer.level == which->LevelIndex ? (UINT)answer.more_bytes : 0;
         level->PagingProcessPageTableSegmentId = answer.paging_segment;
     }
+    if (argument->Type == DXGKQAITYPE_GPUMMUCAPS)
+        ((DXGK_GPUMMUCAPS *)argument->pOutputData)->Value ^= answer.turned;
     return status;
 }
 
@@ -178,6 +181,57 @@ static void only_what_can_be_done_is_begun(void **state)
             assert_int_equal(start_with(level, local, local, -1, &manager), FERRY_ERROR_UNSUPPORTED);
             answer.more_bytes = 0;
         }
+}
+
+// What a miniport's tables need, or lack, and this manager cannot do without is refused at once; what only some calls
+// need, by those.
+static void what_tables_need_or_lack_is_refused_by_name(void **state)
+{
+    (void)state;
+    struct ferry_vidmm *manager = NULL;
+    const DXGK_GPUMMUCAPS begun[] = {{.ReadOnlyMemorySupported = 1}, {.CachedPageTables = 1}, {.DualPteSupported = 1}},
+                          refused[] = {{.ExplicitPageTableInvalidation = 1},
+                                       {.PageTableUpdateRequireAddressSpaceIdle = 1},
+                                       {.CacheCoherentMemorySupported = 1},
+                                       {.LargePageSupported = 1},
+                                       {.InvalidTlbEntriesNotCached = 1}};
+    for (size_t i = 0; i < sizeof(begun) / sizeof(*begun); i++) {
+        answer.turned = begun[i].Value;
+        assert_int_equal(start_with(4, machine_local_segment, machine_local_segment, -1, &manager), FERRY_OK);
+    }
+    for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+        answer.turned = refused[i].Value;
+        assert_int_equal(start_with(4, machine_local_segment, machine_local_segment, -1, &manager),
+                         FERRY_ERROR_UNSUPPORTED);
+    }
+    answer.turned = 0;
+}
+
+// A page that may only be read is one that the tables can tell from others. Else a job would write it, and nobody know.
+static void without_pages_that_are_read_only_none_are_mapped(void **state)
+{
+    (void)state;
+    struct world_options options = tables_in(false);
+    struct world *world = world_open(&options);
+    struct ferry_vidmm *manager = world->manager;
+    D3DKMT_HANDLE allocation = content(world, 4, 3), context = 0;
+    struct ferry_vidmm_virtual range = {.size = sizeof(range), .address = BASE, .bytes = PAGES(16)};
+    struct ferry_vidmm_updated done = {0};
+    assert_int_equal(ferry_vidmm_create_context(manager, world->device, 1, &context, NULL), FERRY_OK);
+    assert_int_equal(ferry_vidmm_reserve_virtual(manager, world->device, &range), FERRY_OK);
+    manager->core.read_only_pages = false;
+    for (unsigned writes = 0; writes < 2; writes++) {
+        int expected = writes ? FERRY_OK : FERRY_ERROR_UNSUPPORTED;
+        struct ferry_vidmm_virtual some = {.size = sizeof(some), .address = BASE, .bytes = PAGES(2)};
+        struct ferry_vidmm_update update = {.kind = FERRY_VIDMM_MAP,
+                                            .read_only = !writes,
+                                            .address = BASE + PAGES(4),
+                                            .bytes = PAGES(2),
+                                            .allocation = allocation};
+        assert_int_equal(ferry_vidmm_map_virtual(manager, world->device, allocation, 0, !writes, &some), expected);
+        assert_int_equal(ferry_vidmm_update_virtual(manager, context, &update, 1, &done), expected);
+    }
+    world_close(world);
 }
 
 // As many as were asked for, if that leaves anything of video memory; half a page is none, and 1 TiB is the most.
@@ -431,6 +485,8 @@ int main(void)
         cmocka_unit_test(in_system_memory_there_are_as_many_as_in_the_largest_segment),
         cmocka_unit_test(behind_a_limit_they_take_nothing_of_it),
         cmocka_unit_test(only_what_can_be_done_is_begun),
+        cmocka_unit_test(what_tables_need_or_lack_is_refused_by_name),
+        cmocka_unit_test(without_pages_that_are_read_only_none_are_mapped),
         cmocka_unit_test(no_more_than_there_can_be_are_asked_for),
         cmocka_unit_test(without_host_pages_it_does_not_begin),
         cmocka_unit_test(what_a_program_gives_up_is_not_anothers_before),

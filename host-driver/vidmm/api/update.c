@@ -22,6 +22,8 @@ static int add_map(struct ferry_vidmm *manager, const struct ferry_vm_device *de
     uint64_t offset = operation->offset / PAGE_SIZE;
     if (operation->offset % PAGE_SIZE || operation->repeat % PAGE_SIZE || operation->repeat > operation->bytes)
         return FERRY_ERROR_ARGUMENT;
+    if (operation->read_only && !manager->core.read_only_pages)
+        return FERRY_ERROR_UNSUPPORTED;
     struct ferry_vm_allocation *allocation =
         ferry_vm_allocation_find(&manager->memory, device, operation->allocation, &result);
     if (!allocation)

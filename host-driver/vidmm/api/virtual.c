@@ -110,6 +110,9 @@ int ferry_vidmm_map_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D
     view.read_only = read_only;
     view.each_instance = range->each_instance;
     int result = ferry_vm_enter(manager);
+    // What the tables cannot say would be written all the same.
+    if (result == FERRY_OK && read_only && !manager->core.read_only_pages)
+        result = FERRY_ERROR_UNSUPPORTED;
     for (bool again = result == FERRY_OK; again; again = result == FERRY_PENDING) {
         unsigned node = manager->sched.paging_node;
         uint64_t number = 0;

@@ -33,8 +33,9 @@ static int look_at_levels(struct ferry_vm_sched *sched)
 }
 
 // Page tables as this manager makes them: four levels of 512 entries in a page, written by the GPU where they are,
-// those of all levels and of the paging process in one place. UNSUPPORTED when the miniport has others; a query that
-// fails tells nothing of that, but why it does.
+// those of all levels and of the paging process in one place; entries may say that a page is cache-coherent, and a
+// table goes with all of its entries at once. UNSUPPORTED when the miniport has others; a query that fails tells
+// nothing of that, but why it does.
 static int look_at_tables(struct ferry_vm_sched *sched)
 {
     const DRIVER_INITIALIZATION_DATA *miniport = sched->core->miniport;
@@ -55,7 +56,8 @@ static int look_at_tables(struct ferry_vm_sched *sched)
         return ferry_vm_error_of_status(status);
     if (mmu.PageTableLevelCount != LEVELS || mmu.VirtualAddressBitCount != 48 || !mmu.LargePageSupported ||
         mmu.PageTableUpdateMode != DXGK_PAGETABLEUPDATE_GPU_PHYSICAL || !mmu.InvalidTlbEntriesNotCached ||
-        mmu.PageTableUpdateRequireAddressSpaceIdle)
+        mmu.PageTableUpdateRequireAddressSpaceIdle || mmu.ExplicitPageTableInvalidation ||
+        !mmu.CacheCoherentMemorySupported)
         return FERRY_ERROR_UNSUPPORTED;
     sched->core->read_only_pages = mmu.ReadOnlyMemorySupported;
     return look_at_levels(sched);
