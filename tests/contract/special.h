@@ -10,7 +10,7 @@
 #define LOCAL   64
 #define SPECIAL (D3DDDI_LOCK_ACQUIRE_APERTURE | D3DDDI_LOCK_USE_ALTERNATE_VA)
 
-static const struct ferry_tiling_private image = {4096, 4, 100, 60, 1};
+static const struct ferry_tiling_private image = {4096, 4, 64, 96, 2};
 
 static inline struct world *begin(uint64_t sub_transfer_bytes)
 {
@@ -43,7 +43,7 @@ static inline void create(struct world *world, struct tiled *t, bool alternate)
 
 static inline void lock(struct world *world, struct tiled *t, uint32_t flags)
 {
-    assert_int_equal(tiled_try_lock(world, t, 0, flags), FERRY_OK);
+    assert_int_equal(tiled_try_lock(world, t, 1, flags), FERRY_OK);
 }
 
 // It comes, and does not have to stay.

@@ -251,6 +251,7 @@ void spy_pages(const MDL *pages, bool mapped)
 }
 
 UINT spy_window_megabytes;
+bool spy_window_fails;
 
 static NTSTATUS spy_query(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *argument)
 {
@@ -260,13 +261,10 @@ static NTSTATUS spy_query(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *argume
     spy.window_input = argument->InputDataSize;
     spy.window_output = argument->OutputDataSize;
     spy.window_index = *(const UINT *)argument->pInputData;
-    if (spy_window_megabytes == 0) {
-        NTSTATUS status = spy.under->DxgkDdiQueryAdapterInfo(adapter, argument);
-        spy.window_refused = status != STATUS_SUCCESS;
-        return status;
-    }
+    if (spy_window_megabytes == 0)
+        return spy.under->DxgkDdiQueryAdapterInfo(adapter, argument);
     *(UINT *)argument->pOutputData = spy_window_megabytes;
-    return STATUS_SUCCESS;
+    return spy_window_fails ? STATUS_NOT_SUPPORTED : STATUS_SUCCESS;
 }
 
 static bool spy_interrupt(HANDLE adapter, ULONG message)

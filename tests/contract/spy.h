@@ -60,12 +60,12 @@ struct spy {
     // PAGINGPROCESSGPUVASIZE: how often it was asked, with which index; and what is answered in the miniport's place.
     unsigned window_queries;
     UINT window_index, window_input, window_output;
-    bool window_refused;
 };
 
 /// The one spy of the test program; start() puts it in front of a table and forgets everything.
 extern struct spy spy;
 extern UINT spy_window_megabytes; // 0 = the miniport's own answer; outlives start()
+extern bool spy_window_fails;     // and the query fails, whatever it has written
 const DRIVER_INITIALIZATION_DATA *spy_start(const DRIVER_INITIALIZATION_DATA *under);
 /// The page source was called, as the machine tells.
 void spy_pages(const MDL *pages, bool mapped);

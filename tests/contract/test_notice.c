@@ -126,8 +126,9 @@ static void R194_content_after_the_eviction_is_the_decompressed_content(void **s
     for (unsigned run = 0; run < machine_rounds(12, 3); run++) {
         struct world *world = begin(run % 3 == 2 ? 512 : 0, run % 2);
         struct content c = make_content(30 + draw(90));
-        D3DKMT_HANDLE allocation = compressed(world, &c);
+        // The job that writes it may still be waiting.
         world->knobs->delay = run % 4;
+        D3DKMT_HANDLE allocation = compressed(world, &c);
         push_out(world, allocation);
         check_content(world, allocation, &c);
         // It stays so, back in the aperture and out again.
@@ -253,10 +254,13 @@ static void R201_R202_R203_R204_R205_R206_R207_R208_R209_size_of_the_paging_spac
 {
     (void)state;
     drawn = 5;
-    for (UINT megabytes = 0; megabytes < 3; megabytes += 2) {
+    // The miniport's own answer, its own size, and the latter with an error, which says nothing.
+    for (unsigned answer = 0; answer < 3; answer++) {
+        UINT megabytes = answer == 1 ? 2 : 0;
         struct world *world = begin(0, true);
         struct content c = make_content(120);
-        spy_window_megabytes = megabytes;
+        spy_window_megabytes = answer ? 2 : 0;
+        spy_window_fails = answer == 2;
         // Nobody has asked for notices, and so nothing has been asked for them.
         assert_int_equal(spy.window_queries, 0);
         D3DKMT_HANDLE allocation = compressed(world, &c);
@@ -276,6 +280,33 @@ static void R201_R202_R203_R204_R205_R206_R207_R208_R209_size_of_the_paging_spac
         world_close(world);
         free_content(&c);
         spy_window_megabytes = 0;
+        spy_window_fails = false;
+    }
+}
+
+// Of several memory segments the largest counts, whichever comes first.
+static void R207_a_quarter_is_that_of_the_largest_segment(void **state)
+{
+    (void)state;
+    drawn = 6;
+    for (unsigned hidden = 0; hidden < 2; hidden++) {
+        struct world_options options = world_defaults();
+        options.machine.local_bytes = PAGES(LOCAL_PAGES);
+        options.machine.hidden_bytes = hidden ? PAGES(2 * LOCAL_PAGES) : PAGES(LOCAL_PAGES / 2);
+        options.machine.aperture_bytes = PAGES(APERTURE_PAGES);
+        options.machine.coherent_aperture = true;
+        options.machine.model = 2;
+        options.machine.version = DXGKDDI_WDDMv3_2;
+        struct world *world = world_open(&options);
+        struct content c = make_content(120);
+        D3DKMT_HANDLE allocation = compressed(world, &c);
+        spy_clear();
+        push_out(world, allocation);
+        // 48 pages, as of the first one, or 128.
+        assert_int_equal(spy.operations[DXGK_OPERATION_NOTIFY_ALLOC], hidden ? 1 : 3);
+        check_content(world, allocation, &c);
+        world_close(world);
+        free_content(&c);
     }
 }
 
@@ -456,6 +487,7 @@ int main(void)
         cmocka_unit_test(R185_R186_R187_R188_R189_R190_R191_R192_R212_steps_in_order_and_chunks_once),
         cmocka_unit_test(R193_what_leaves_video_memory_is_not_noticed),
         cmocka_unit_test(R201_R202_R203_R204_R205_R206_R207_R208_R209_size_of_the_paging_space),
+        cmocka_unit_test(R207_a_quarter_is_that_of_the_largest_segment),
         cmocka_unit_test(R210_a_larger_paging_space_costs_more_tables),
         cmocka_unit_test(R211_the_paging_spaces_tables_stay),
         cmocka_unit_test(R194_faults_and_resets_cost_no_content_unseen),

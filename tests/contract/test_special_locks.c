@@ -28,6 +28,8 @@ static const MDL *pages_of(const struct tiled *t, size_t n, bool in)
     assert_int_equal(s->Flags.Swizzle, in);
     assert_int_equal(s->Flags.Unswizzle, !in);
     assert_int_equal(s->Flags.TransferStart && s->Flags.TransferEnd, true);
+    assert_int_equal(s->SwizzlingRangeId, 0);
+    assert_int_equal(s->SwizzlingRangeData, 1); // The level, as the lock told.
     return pages->pMdl;
 }
 

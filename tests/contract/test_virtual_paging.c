@@ -27,6 +27,8 @@ static void side(const struct window_watch *watch, uint64_t address, uint64_t by
     for (uint64_t at = 0; at < bytes; at += PAGE_SIZE) {
         const DXGK_PTE *entry = window_watch_at(watch, address + at);
         assert_int_equal(entry->Segment, *segment);
+        // As TRANSFER reaches host memory.
+        assert_int_equal(entry->CacheCoherent, *segment == 0);
         if (*segment != 0)
             assert_int_equal(entry->PageAddress, *first + at / PAGE_SIZE);
     }

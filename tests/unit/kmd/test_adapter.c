@@ -37,6 +37,23 @@ static void segments_and_caps_are_reported_twice_as_the_contract_says(void **sta
     assert_int_equal(descriptors[1].Flags.Aperture, 1);
     assert_int_equal(descriptors[1].Flags.CacheCoherent, 1);
     assert_int_equal(descriptors[1].Size, APERTURE_PAGES * 4096);
+    // The caller's descriptors may be longer; and it may have room for the first one alone.
+    _Alignas(8) uint8_t wide[3 * sizeof(DXGK_SEGMENTDESCRIPTOR4)];
+    for (UINT room = 2; room > 0; room--) {
+        const DXGK_SEGMENTDESCRIPTOR4 *second = (const void *)(wide + sizeof *descriptors + 8);
+
+        memset(wide, 0xEE, sizeof wide);
+        out.pSegmentDescriptor = wide;
+        out.SegmentDescriptorStride = sizeof *descriptors + 8;
+        out.NbSegment = room;
+        assert_int_equal(rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query), STATUS_SUCCESS);
+        assert_memory_equal(wide, &descriptors[0], sizeof *descriptors);
+        assert_int_equal(wide[sizeof *descriptors], 0xEE);
+        if (room == 2)
+            assert_memory_equal(second, &descriptors[1], sizeof *descriptors);
+        else
+            assert_int_equal(*(const uint8_t *)second, 0xEE);
+    }
     query =
         (DXGKARG_QUERYADAPTERINFO){.Type = DXGKQAITYPE_DRIVERCAPS, .pOutputData = &caps, .OutputDataSize = sizeof caps};
     assert_int_equal(rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query), STATUS_SUCCESS);

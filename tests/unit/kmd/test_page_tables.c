@@ -69,6 +69,10 @@ static void entries_in_each_form_and_size(void **state)
     assert_int_equal(append(rig, &a), STATUS_SUCCESS);
     update_arguments(&a, 1, LEVEL1_AT, 0, 1, &table);
     assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    // Above the lowest level there are no groups.
+    update_arguments(&a, 1, LEVEL1_AT, 509, 1, &large);
+    a.UpdatePageTable.Flags.Use64KBPages = 1;
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
     update_arguments(&a, 0, LEVEL0_AT, 3, 2, &group);
     a.UpdatePageTable.Flags.Use64KBPages = a.UpdatePageTable.Flags.Repeat = 1;
     assert_int_equal(append(rig, &a), STATUS_SUCCESS);
@@ -76,6 +80,7 @@ static void entries_in_each_form_and_size(void **state)
     wait_for(rig, 0, 1);
     assert_true(entry_at(rig, LEVEL0_AT, 0) == (0x123456789000 | VALID | HOST | SNOOP | READ_ONLY | LEAF));
     assert_true(entry_at(rig, LEVEL1_AT, 511) == (0x200000 | VALID | LEAF));
+    assert_true(entry_at(rig, LEVEL1_AT, 509) == (0x200000 | VALID | LEAF));
     assert_true(entry_at(rig, LEVEL1_AT, 0) == (0x77000 | VALID | HOST));
     for (uint32_t i = 0; i < 32; i++)
         assert_true(entry_at(rig, LEVEL0_AT, 48 + i) == (0x50000 + i % 16 * 0x1000 + (VALID | LEAF | GROUPED)));
@@ -139,6 +144,12 @@ static void tables_by_cpu_by_their_virtual_address_and_copied(void **state)
     assert_int_equal(rig->kmd->DxgkDdiBuildPagingBuffer(rig->adapter, &a), STATUS_SUCCESS);
     assert_true(by_cpu[509] == 0 && by_cpu[510] == (LEVEL0_AT | VALID | LEAF) &&
                 by_cpu[511] == (CONTENT_AT | VALID | LEAF));
+    // All of them, or none.
+    pages[1].Zero = 1;
+    a.UpdatePageTable.StartIndex = 4;
+    assert_int_equal(rig->kmd->DxgkDdiBuildPagingBuffer(rig->adapter, &a), STATUS_INVALID_PARAMETER);
+    assert_true(by_cpu[4] == 0 && by_cpu[5] == 0);
+    pages[1].Zero = 0;
     make_tables(rig, system, 1);
     // Two tables, each at a multiple of 64 KiB of the paging process's addresses: 0x20000 and 0x30000.
     DXGK_PTE tables[17] = {[0] = local_page(LEVEL0_AT), [16] = local_page(CONTENT_AT)};
