@@ -11,6 +11,7 @@
 #include "tiled.h"
 
 #include "ddi/flag_rules.h"
+#include "vidmm/api/manager.h"
 
 static struct ferry_tiling_private draw_tiling(uint64_t most)
 {
@@ -323,6 +324,35 @@ static const DRIVER_INITIALIZATION_DATA *without_entry_points(void)
     return &table;
 }
 
+static NTSTATUS tells_of_ranges(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *argument)
+{
+    NTSTATUS status = ferry_test_miniport()->DxgkDdiQueryAdapterInfo(adapter, argument);
+    if (argument->Type == DXGKQAITYPE_DRIVERCAPS)
+        ((DXGK_DRIVERCAPS *)argument->pOutputData)->NumberOfSwizzlingRanges = TILED_RANGES;
+    return status;
+}
+
+// Whatever is told, from 2.0 on there are none.
+static void in_model_2_a_miniport_that_tells_of_ranges_has_none(void **state)
+{
+    (void)state;
+    struct world_options options = tiled_options();
+    options.machine.model = 2;
+    options.machine.version = DXGKDDI_WDDMv3_2;
+    struct machine *machine = machine_open(&options.machine);
+    DRIVER_INITIALIZATION_DATA table = *ferry_test_miniport();
+    struct ferry_vidmm *manager = NULL;
+    struct ferry_vidmm_options start = {.size = sizeof(start),
+                                        .miniport = &table,
+                                        .miniport_device_context = machine_adapter(machine),
+                                        .platform = machine_platform(machine)};
+    table.DxgkDdiQueryAdapterInfo = tells_of_ranges;
+    assert_int_equal(ferry_vidmm_start(&start, &manager), FERRY_OK);
+    assert_int_equal(manager->memory.swizzling_count, 0);
+    ferry_vidmm_stop(manager);
+    machine_close(machine);
+}
+
 static void without_ranges_or_in_model_2_it_is_refused(void **state)
 {
     (void)state;
@@ -362,6 +392,7 @@ int main(void)
         cmocka_unit_test(R91_R92_an_access_waits_for_the_paging_of_its_allocation),
         cmocka_unit_test(what_was_written_through_a_view_is_kept_as_what_a_job_has_written),
         cmocka_unit_test(bad_calls_get_a_named_error_and_change_nothing),
+        cmocka_unit_test(in_model_2_a_miniport_that_tells_of_ranges_has_none),
         cmocka_unit_test(without_ranges_or_in_model_2_it_is_refused),
     };
     return WORLD_RUN(tests);

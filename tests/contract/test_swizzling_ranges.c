@@ -156,10 +156,15 @@ static void where_no_range_can_be_had_it_leaves_video_memory_in_rows(void **stat
     tiled_check_all(world, &tiled[2]);
     assert_int_equal(world_place(world, tiled[2].allocation).segment, machine_local_segment);
     // Never: nobody else loses a range for it.
+    tiled_bring_in(world, &tiled[0]);
+    assert_int_equal(world_place(world, tiled[0].allocation).segment, machine_local_segment);
     world->knobs->range_status = STATUS_GRAPHICS_UNSWIZZLING_APERTURE_UNSUPPORTED;
-    tiled_check_all(world, &tiled[0]);
+    size_t asked = spy_kinds(SPY_ACQUIRE);
+    tiled_read_some(world, &tiled[0]);
+    assert_int_equal(spy_kinds(SPY_ACQUIRE), asked + 1);
     assert_int_equal(world_place(world, tiled[0].allocation).segment, 0);
     assert_int_equal(spy_kinds(SPY_RELEASE), 3);
+    tiled_check_all(world, &tiled[0]);
     world->knobs->range_status = 0;
     // A level that there is not: no range shows it, and out of video memory all of it is seen.
     tiled_unlock(world, &tiled[1]);
