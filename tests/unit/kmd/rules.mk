@@ -19,8 +19,9 @@ $(BUILD)/tests/test_user_confined: $(KMD_ORACLE) $(addprefix tests/unit/firmware
 $(BUILD)/tests/test_user_confined: private KMD_WRAPS := $(KMD_ORACLE)
 TEST_PROGRAMS += $(KMD_TESTS)
 
-# Page tables and monitored fences, by operations that no program of the public API has carried out, on the device's Verilog too.
-KMD_SIM_UNITS := page_tables virtual_fence
+# Page tables and monitored fences, by operations that no program of the public API has carried out, and what resets cut, on the
+# device's Verilog too.
+KMD_SIM_UNITS := cut_jobs page_tables virtual_fence
 KMD_SIM_UNIT_PROGRAMS := $(KMD_SIM_UNITS:%=$(BUILD)/tests/test_%_sim)
 $(KMD_SIM_UNIT_PROGRAMS): $(BUILD)/tests/test_%_sim: tests/unit/kmd/test_%.c $(BUILD)/libferry-san.a $$(KMD_TEST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)

@@ -440,6 +440,34 @@ static void what_lies_beyond_a_table_or_all_addresses_is_refused(void **state)
     assert_ptr_equal(a.pDmaBuffer, built);
 }
 
+// A packet takes no more than 4 GiB less a page; what is longer goes in pieces, each where the one before has ended.
+static void what_is_longer_than_a_packet_takes_goes_in_pieces(void **state)
+{
+    struct rig *rig = *state;
+    const uint64_t piece = 0xfffff000, bytes = 2 * piece + 0x1234, from = 0x1000, to = 0x4000000000;
+    DXGKARG_BUILDPAGINGBUFFER a = start(rig);
+
+    a.Operation = DXGK_OPERATION_VIRTUAL_TRANSFER;
+    a.TransferVirtual =
+        (DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL){.TransferSizeInBytes = bytes,
+                                                 .SourceVirtualAddress = from,
+                                                 .DestinationVirtualAddress = to,
+                                                 .TransferDirection = DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL};
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    a.Operation = DXGK_OPERATION_VIRTUAL_FILL;
+    a.MultipassOffset = 0;
+    a.FillVirtual = (DXGK_BUILDPAGINGBUFFER_FILLVIRTUAL){.FillSizeInBytes = bytes, .DestinationVirtualAddress = to};
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    assert_ptr_equal(a.pDmaBuffer, (uint8_t *)rig->buffer.address + 6 * 32);
+    for (unsigned i = 0; i < 6; i++) {
+        const uint64_t *words = (const uint64_t *)rig->buffer.address + 4 * i, at = i % 3 * piece;
+
+        assert_true((uint32_t)words[1] == (i % 3 < 2 ? piece : 0x1234));
+        assert_true(words[2] == (i < 3 ? from : to) + at);
+        assert_true(i >= 3 || words[3] == to + at);
+    }
+}
+
 int main(void)
 {
     rig_model = 2;
@@ -453,6 +481,7 @@ int main(void)
         CASE(a_flush_forgets_no_more_than_it_has_to),
         CASE(what_no_manager_may_ask_is_refused),
         CASE(what_lies_beyond_a_table_or_all_addresses_is_refused),
+        CASE(what_is_longer_than_a_packet_takes_goes_in_pieces),
     };
 
     printf("miniport: real\n");
