@@ -167,8 +167,34 @@ static void without_tiled_copies_there_are_none(void **state)
     assert_int_equal(ranges_of(*state), 0);
 }
 
+// R87 to R89: while a job works on it the answer is BUSY, unless it is said to be idle.
+static void special_lock_waits_for_the_job(struct rig *rig, HANDLE allocation, MDL *pages)
+{
+    struct ferry_gpu_memory commands;
+
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
+    submit_user(rig, &commands, allocation, PLACE, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        DXGKARG_BUILDPAGINGBUFFER build =
+            arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_SPECIAL_LOCK_TRANSFER);
+
+        build.SpecialLockTransfer.hAllocation = allocation;
+        build.SpecialLockTransfer.TransferSize = 4096;
+        build.SpecialLockTransfer.Source.SegmentId = FERRY_KMD_SEGMENT_LOCAL;
+        build.SpecialLockTransfer.Source.SegmentAddress.QuadPart = PLACE;
+        build.SpecialLockTransfer.Destination.pMdl = pages;
+        build.SpecialLockTransfer.Flags.Unswizzle = 1;
+        build.SpecialLockTransfer.Flags.AllocationIsIdle = i == 1;
+        if (i == 2)
+            wait_for(rig, 2, 1);
+        assert_int_equal(rig->kmd->DxgkDdiBuildPagingBuffer(rig->adapter, &build),
+                         i == 0 ? STATUS_GRAPHICS_ALLOCATION_BUSY : STATUS_SUCCESS);
+    }
+    ferry_gpu_memory_free(rig->gpu, &commands);
+}
+
 // R86: of what was not made for such locks; and the word that asks for them is for tiles.
-static void a_special_lock_is_for_who_has_said_so(void **state)
+static void R86_R87_R88_R89_a_special_lock_is_for_who_has_said_so(void **state)
 {
     struct rig *rig = *state;
     struct ferry_allocation_private wish = {.Version = FERRY_ALLOCATION_PRIVATE_VERSION,
@@ -214,6 +240,8 @@ static void a_special_lock_is_for_who_has_said_so(void **state)
         build.SpecialLockTransfer.Flags.Unswizzle = 1;
         assert_int_equal(rig->kmd->DxgkDdiBuildPagingBuffer(rig->adapter, &build),
                          i == 0 ? STATUS_NOT_SUPPORTED : STATUS_INVALID_PARAMETER);
+        if (i == 1)
+            special_lock_waits_for_the_job(rig, both[i], &pages.mdl);
         destroy_allocation(rig, both[i]);
     }
     pages_free(rig, &pages);
@@ -237,7 +265,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_level_is_shown_where_the_allocation_was_built_to_be, setup, rig_teardown),
         cmocka_unit_test_setup_teardown(what_no_manager_may_ask_for_is_refused_by_name, setup, rig_teardown),
         cmocka_unit_test_setup_teardown(a_stop_takes_everything_out_of_the_ranges, setup, rig_teardown),
-        cmocka_unit_test_setup_teardown(a_special_lock_is_for_who_has_said_so, setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(R86_R87_R88_R89_a_special_lock_is_for_who_has_said_so, setup, rig_teardown),
         cmocka_unit_test_setup_teardown(without_tiled_copies_there_are_none, setup_without, rig_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
