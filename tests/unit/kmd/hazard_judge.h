@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What packets in flight read and write, byte by byte, told from their words alone; and whether one may run ahead of
 // those before it: it reads nothing that one of them writes, and writes nothing that one of its ring reads that is not
-// over for certain, nor what a buffer reads that has to go again from its start. Rings have numbers from 0 on here, as on the device.
+// over for certain, nor what a buffer reads that has to go again from its start. Rings have numbers from 0 on here, as
+// on the device.
 #ifndef FERRY_TESTS_KMD_HAZARD_JUDGE_H
 #define FERRY_TESTS_KMD_HAZARD_JUDGE_H
 
