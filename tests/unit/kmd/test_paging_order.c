@@ -105,10 +105,7 @@ static void a_page_in_waits_for_all_of_the_buffer_that_reads_its_place(void **st
     pages_make(rig, &in, 3);
     transfer_arguments(&a, allocation, &out.mdl, false, 0x8000, 8192);
     append(rig, &a);
-    a.Operation = DXGK_OPERATION_FILL;
-    a.MultipassOffset = 0;
-    a.Fill = (DXGK_BUILDPAGINGBUFFER_FILL){.FillSize = 4096, .Destination = {.SegmentId = 1}};
-    a.Fill.Destination.SegmentAddress.QuadPart = 0x20000;
+    transfer_arguments(&a, NULL, &in.mdl, true, 0x20000, 4096); // Of nobody's content: it waits.
     append(rig, &a);
     submit_paging(rig, &a, 1);
     uint32_t first = (uint32_t)((uint8_t *)a.pDmaBuffer - (uint8_t *)rig->buffer.address);
