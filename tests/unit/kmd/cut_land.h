@@ -5,6 +5,7 @@
 #ifndef FERRY_TESTS_KMD_CUT_LAND_H
 #define FERRY_TESTS_KMD_CUT_LAND_H
 
+#include "../../seed.h"
 #include "ferry_contract.h"
 #include "rig.h"
 
@@ -37,10 +38,7 @@ static uint64_t land_state;
 
 static inline uint64_t draw(uint64_t limit)
 {
-    land_state ^= land_state << 13;
-    land_state ^= land_state >> 7;
-    land_state ^= land_state << 17;
-    return (land_state >> 11) % limit;
+    return draw_wide(&land_state, limit);
 }
 
 // ---- What a command names ---------------------------------------------------------------------------------------

@@ -459,11 +459,8 @@ static void what_resets_cut_comes_to_its_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {CASE(what_resets_cut_comes_to_its_end)};
-    const char *given = getenv("FERRY_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 0) : 1;
 
-    print_message("FERRY_SEED=%llu\n", (unsigned long long)seed);
-    land_state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    land_state = draw_state(seed_given(1));
     rig_model = 2;
     rig_tiling = true;
     return cmocka_run_group_tests(tests, NULL, NULL);
