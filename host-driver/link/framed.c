@@ -21,7 +21,10 @@
 #define END_SECONDS     2.0  // Without a sign of life, for what is still to be sent at the end. A slow line gets more.
 #define DEAD_SECONDS    20.0 // Without one, while one is due; or with none but such. A slow line gets more.
 #define CYCLES_A_SECOND 1e5  // Of silence, where the device has no clock that could be read.
-#define SLICE           10   // Milliseconds between two looks at the time.
+// Of a packet that is not waited for, while nothing of ours is on its way: before an answer there may be what the
+// device had begun to send, some hundred packets, so two thousand without it are what two seconds of silence are.
+#define PACKET_CYCLES 100u
+#define SLICE         10 // Milliseconds between two looks at the time.
 // A simulator has no sign of life but that it has run as far as it was told. So it is told a little at a time, which
 // even a slow one on a busy machine does in much less than a minute; and one that took longer before gets more.
 #define TURN_CYCLES  1000u
@@ -55,6 +58,7 @@ struct framed {
     uint64_t progress;    // and how many had.
     double silence;       // Seconds of it so far,
     double silent_from;   // and from when on more is counted, if no byte comes.
+    uint64_t talked;      // Cycles that count for packets.
     double probed;        // When bytes came or were asked for.
     uint64_t bytes_seen;
     uint8_t bytes[4096]; // On the way to the descriptor.
@@ -272,10 +276,17 @@ static void run_on(struct framed *framed, uint64_t cycles)
     }
 }
 
-/// Packets and acknowledgements, by which both ends get on.
+/// Something of ours is on its way.
+static bool sends(const struct framed *framed)
+{
+    return framed->out.taken != framed->out.count || ferry_frames_queued(&framed->frames) != 0;
+}
+
+/// How both ends get on: by acknowledgements while something of ours is on its way, as a device that takes nothing may
+/// send without an end; by packets too while nothing is.
 static uint64_t moved(const struct framed *framed)
 {
-    return framed->frames.counts.frames_in + framed->frames.counts.acknowledged;
+    return framed->frames.counts.acknowledged + (sends(framed) ? 0 : framed->frames.counts.frames_in);
 }
 
 /// The packet that is waited for may have been lost with nothing sent behind it that would show the gap: it is asked
@@ -299,7 +310,7 @@ static double slowness(const struct framed *framed)
     return frames->resend_ticks == 0 ? 1 : (double)frames->patience / frames->resend_ticks;
 }
 
-/// It has power, and says so, but takes no packets and sends none: no time-out of silence would ever come.
+/// It has power, and says so, but takes no packets, or sends none: no time-out of silence would ever come.
 static void look_for_progress(struct framed *framed, double time, bool waits)
 {
     if (moved(framed) != framed->progress || !waits) {
@@ -323,8 +334,7 @@ static void wait_in_silence(struct framed *framed, uint64_t cycles)
         const double slow = slowness(framed), left = (end - framed->silence) * slow * 1000;
         exchange(framed, left < SLICE ? (int)left + 1 : SLICE);
         const double time = framed->listened;
-        const bool ours = framed->out.taken != framed->out.count || ferry_frames_queued(&framed->frames) != 0;
-        if (ours || framed->frames.counts.bytes_in != seen) {
+        if (sends(framed) || framed->frames.counts.bytes_in != seen) {
             framed->silent_from = time + PAUSE_SECONDS * slow;
         }
         const double from = since > framed->silent_from ? since : framed->silent_from;
@@ -335,8 +345,11 @@ static void wait_in_silence(struct framed *framed, uint64_t cycles)
         since = time;
     }
     if (!framed->lost) {
-        const uint64_t silent = (uint64_t)(framed->silence * CYCLES_A_SECOND);
-        framed->cycles += silent > framed->cycles ? silent - framed->cycles : 1; // 0 would say that the device is gone.
+        framed->talked += framed->in.taken != framed->in.count && !sends(framed) ? PACKET_CYCLES : 0;
+        const uint64_t passed = (uint64_t)(framed->silence * CYCLES_A_SECOND) + framed->talked;
+        // One more at least: none would say that the device is gone.
+        framed->talked += passed > framed->cycles ? 0 : framed->cycles + 1 - passed;
+        framed->cycles = passed > framed->cycles ? passed : framed->cycles + 1;
     }
 }
 

@@ -32,6 +32,8 @@ enum habit {
     BABBLES,       // Has the first request, and from then on says what is no frame, ten times in half a second.
     DEAF,   // Hears nothing of the first request, nor ever after, and asks for it: an endpoint out that is stalled.
     FLOODS, // Answers, and then has no end of packets, and nothing to say of the host's.
+    KEEPS,  // Has no end of packets behind the first request, which it neither answers nor says that it has.
+    TALKS,  // As that, but says that it has it.
     RUNS,   // A simulator's: answers requests when it is told to run on.
     STOPS   // As that, until it is told to run on behind the first request.
 };
@@ -106,7 +108,7 @@ static void serve(struct line *line)
         milliseconds += line->stop[1];
         line->stop[1] = 0;
         memcpy(line->answer, answer, sizeof(answer));
-        if (line->habit == FLOODS) {
+        if (line->habit == FLOODS || line->habit == KEEPS) {
             line->device.expected = 0;
         }
         if (line->habit == ANSWERS || line->habit == FLOODS) {
@@ -138,7 +140,7 @@ static ssize_t line_read(void *context, uint8_t *bytes, size_t room)
     if (line->habit == DEAF && line->asked) {
         ferry_frames_probe(&line->device);
     }
-    if (line->habit == FLOODS && line->asked) {
+    if ((line->habit == FLOODS || line->habit == KEEPS || line->habit == TALKS) && line->asked) {
         ferry_frames_send(&line->device, false, (const uint32_t[]){0x40000001, 0x0100000f, 0xfee00000, 0x4021}, 4);
     }
     say_how_far(line);
@@ -243,6 +245,25 @@ static void a_device_that_floods_is_not_waited_for_at_the_end(void **state)
     assert_false(line.ever);
 }
 
+// Packets that nobody waits for are no progress of the one that somebody waits for.
+static void a_device_that_sends_and_takes_nothing_is_given_up(void **state)
+{
+    (void)state;
+    struct line line = {.habit = KEEPS};
+    assert_int_equal(open_at(&line), FERRY_ERROR_DEVICE_LOST);
+    assert_true(line.asked);
+    assert_false(line.ever);
+}
+
+static void an_answer_is_not_waited_for_among_packets_without_end(void **state)
+{
+    (void)state;
+    struct line line = {.habit = TALKS};
+    assert_int_equal(open_at(&line), FERRY_ERROR_TIMEOUT);
+    assert_true(line.asked);
+    assert_false(line.ever);
+}
+
 // 20 cycles a second, and 7 when the machine gets busy: the answer comes after 50 s, and 143 more.
 static void a_slow_simulator_is_waited_for(void **state)
 {
@@ -271,6 +292,8 @@ int main(void)
                                        cmocka_unit_test(a_device_that_babbles_is_given_up),
                                        cmocka_unit_test(a_device_that_hears_nothing_is_given_up),
                                        cmocka_unit_test(a_device_that_floods_is_not_waited_for_at_the_end),
+                                       cmocka_unit_test(a_device_that_sends_and_takes_nothing_is_given_up),
+                                       cmocka_unit_test(an_answer_is_not_waited_for_among_packets_without_end),
                                        cmocka_unit_test(a_slow_simulator_is_waited_for),
                                        cmocka_unit_test(a_simulator_that_is_stopped_is_given_up)};
     return cmocka_run_group_tests(tests, NULL, NULL);
