@@ -51,8 +51,8 @@ struct ferry_gpu_info {
 
 /// Check MAGIC and contract, load and start the firmware, set up the fault log. The gpu owns the link from a successful
 /// open on; on an error the link stays the caller's. options may be NULL. Errors: ARGUMENT, CONTRACT (wrong MAGIC, or
-/// hardware, firmware and host differ in the major number), FIRMWARE (image missing or too large, or it halted),
-/// NO_HOST_MEMORY, TIMEOUT.
+/// hardware, firmware and host differ in the major number, or a size that no device has), FIRMWARE (image missing or
+/// too large, or it halted), NO_HOST_MEMORY, TIMEOUT.
 int ferry_gpu_open(struct ferry_link *link, const struct ferry_gpu_options *options, struct ferry_gpu **gpu);
 /// Stop the core and close the link. NULL is allowed.
 void ferry_gpu_close(struct ferry_gpu *gpu);
@@ -128,6 +128,16 @@ int ferry_gpu_wait(struct ferry_gpu *gpu, uint64_t cycles);
 uint64_t ferry_gpu_events(struct ferry_gpu *gpu);
 /// As ferry_gpu_wait(), but returns at once when more than `events` have come already. Errors: TIMEOUT.
 int ferry_gpu_wait_after(struct ferry_gpu *gpu, uint64_t events, uint64_t cycles);
+/// How those get on who wait in turns until something comes that they know; all zero before the first of them.
+struct ferry_gpu_progress {
+    uint64_t since; // Cycles of the device's: nothing has got on.
+    uint32_t retired, submitted, tellings;
+    bool looked; // At the words, of which there were so many.
+    uint64_t words;
+};
+/// As ferry_gpu_wait() without a number of cycles, for a turn of many: TIMEOUT also when the device tells of things
+/// again and again and nothing else happens, for as long as that would be. Callers of one `progress` take turns.
+int ferry_gpu_wait_progress(struct ferry_gpu *gpu, struct ferry_gpu_progress *progress);
 /// Wait until `retired` of the ring has reached `number`. Errors: ARGUMENT, TIMEOUT (`cycles` without any record, or
 /// with such alone behind which no ring's `retired` goes up; 0 as above), FIRMWARE (it halted).
 int ferry_gpu_wait_retired(struct ferry_gpu *gpu, uint32_t ring, uint32_t number, uint64_t cycles);

@@ -8,6 +8,11 @@
 #define DEFAULT_ENGINE_TIMEOUT     100000u
 #define DEFAULT_COMPLETION_TIMEOUT 50000u
 #define RESET_POLL_CYCLES          500u
+// A slot's number has two bits; addresses of the aperture have 32, and BAR2, which is twice as large as video memory,
+// is to have a place among a host's.
+#define SLOTS_MOST          4u
+#define APERTURE_PAGES_MOST (1u << 20)
+#define LOCAL_BYTES_MOST    ((uint64_t)1 << 40)
 
 /// Which board the bitstream is for, as it says: 15 letters at most.
 static int read_board(struct ferry_gpu *gpu, char letters[16])
@@ -24,6 +29,34 @@ static int read_board(struct ferry_gpu *gpu, char letters[16])
     }
     letters[15] = 0;
     return FERRY_OK;
+}
+
+/// What no device of this contract has is a register that was read wrong, or no device: nothing is worked out of it.
+static bool sizes_are_possible(const struct ferry_gpu_info *info)
+{
+    const struct {
+        const char *of;
+        uint64_t is, least, most;
+        uint32_t of_each;
+    } sizes[] = {
+        {"rings", info->rings, 1, FERRY_BAR0_RING_COUNT, 1},
+        {"views", info->views, 0, FERRY_BAR0_VIEW_COUNT, 1},
+        {"command slots", info->slots, 2, SLOTS_MOST, 1},
+        {"bytes of a command slot", info->slot_bytes, 512, 4096, 1},
+        {"bytes of video memory", info->local_bytes, 4096, LOCAL_BYTES_MOST, 4096},
+        {"pages of aperture", info->aperture_pages, 1, APERTURE_PAGES_MOST, 1},
+        {"bytes of firmware RAM", info->firmware_ram_bytes, 4, FERRY_BAR0_FIRMWARE_RAM_SPAN, 4},
+    };
+    for (size_t n = 0; n < sizeof(sizes) / sizeof(sizes[0]); n++) {
+        if (sizes[n].is < sizes[n].least || sizes[n].is > sizes[n].most || sizes[n].is % sizes[n].of_each != 0) {
+            ferry_problem_set("the device says that it has %llu %s, and of this contract there are %llu to %llu%s: is "
+                              "its bitstream whole?",
+                              (unsigned long long)sizes[n].is, sizes[n].of, (unsigned long long)sizes[n].least,
+                              (unsigned long long)sizes[n].most, sizes[n].of_each == 4096 ? ", in whole pages" : "");
+            return false;
+        }
+    }
+    return true;
 }
 
 static int identify(struct ferry_gpu *gpu)
@@ -59,13 +92,7 @@ static int identify(struct ferry_gpu *gpu)
     info->views = FERRY_GET(FERRY_BAR0_CAPABILITIES_VIEWS, capabilities);
     info->slot_bytes = 1u << FERRY_GET(FERRY_BAR0_CAPABILITIES_SLOT_BYTES_LOG2, capabilities);
     info->data_bytes = 1u << FERRY_GET(FERRY_BAR0_CAPABILITIES_DATA_BYTES_LOG2, capabilities);
-    if (info->rings == 0 || info->rings > FERRY_BAR0_RING_COUNT || info->views > FERRY_BAR0_VIEW_COUNT) {
-        ferry_problem_set("the device says that it has %u rings and %u views, this driver knows %u and %u: is its "
-                          "bitstream whole?",
-                          info->rings, info->views, FERRY_BAR0_RING_COUNT, FERRY_BAR0_VIEW_COUNT);
-        return FERRY_ERROR_CONTRACT;
-    }
-    return FERRY_OK;
+    return sizes_are_possible(info) ? FERRY_OK : FERRY_ERROR_CONTRACT;
 }
 
 /// A driver before this one may have left rings, records and jobs, in memory that is somebody else's by now: the host's

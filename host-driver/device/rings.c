@@ -7,6 +7,9 @@
 #define ENTRIES_LOG2_MAX 12u
 // A wait gives the mutex away after so many cycles, so that other threads get their turn while it goes on.
 #define SLICE_CYCLES 20000u
+// Records and interrupts without an end of an entry. Each entry that ends has a few, and time may stand still between
+// them: on a link without a clock it is silence that counts.
+#define MOST_TELLINGS 1000u
 
 static uint32_t ring_register(uint32_t ring, uint32_t offset)
 {
@@ -296,51 +299,73 @@ int ferry_gpu_wait(struct ferry_gpu *gpu, uint64_t cycles)
     return ferry_gpu_wait_after(gpu, ferry_gpu_events(gpu), cycles);
 }
 
-/// Entries that have retired, of all rings together.
-static uint32_t all_retired(struct ferry_gpu *gpu)
+/// Entries of all rings together: that have retired, and that were submitted.
+static void count_entries(struct ferry_gpu *gpu, uint32_t *retired, uint32_t *submitted)
 {
-    uint32_t retired = 0;
+    *retired = *submitted = 0;
     pthread_mutex_lock(&gpu->mutex);
     for (uint32_t ring = 0; ring < FERRY_BAR0_RING_COUNT; ring++) {
-        retired += gpu->ring[ring].entries != 0 ? gpu->ring[ring].fence->retired : 0;
+        *retired += gpu->ring[ring].entries != 0 ? gpu->ring[ring].fence->retired : 0;
+        *submitted += gpu->ring[ring].produced;
     }
     pthread_mutex_unlock(&gpu->mutex);
-    return retired;
 }
 
-/// How a wait is getting on that records alone do not end: a device may tell of things for ever.
-struct progress {
-    uint64_t since; // Nothing has retired, in cycles of the device's.
-    uint32_t retired;
-    bool looked; // At the words, of which there were so many.
-    uint64_t words;
-};
+static struct ferry_gpu_progress begin_progress(struct ferry_gpu *gpu)
+{
+    struct ferry_gpu_progress progress = {.since = ferry_gpu_cycles(gpu)};
+    count_entries(gpu, &progress.retired, &progress.submitted);
+    return progress;
+}
 
-/// Whether so many cycles (0: as of a wait) have passed in which nothing retired, nor, for who is patient, moved.
-static bool stands(struct ferry_gpu *gpu, struct progress *progress, uint64_t cycles)
+/// Records alone are no progress, as a device may tell of things for ever: whether so many cycles (0: as of a wait)
+/// have passed, or so much was told, and nothing retired meanwhile nor, for who is patient, moved.
+static bool stands(struct ferry_gpu *gpu, struct ferry_gpu_progress *progress, uint64_t cycles)
 {
     const uint64_t now = ferry_gpu_cycles(gpu), most = cycles != 0 ? cycles : FERRY_GPU_DEFAULT_TIMEOUT;
-    const uint32_t retired = all_retired(gpu);
+    uint32_t retired, submitted;
     uint64_t words = 0;
+    count_entries(gpu, &retired, &submitted);
     if (retired != progress->retired) {
         progress->retired = retired;
         progress->since = now;
+        progress->tellings = 0;
     }
-    if (now - progress->since < most) {
+    if (now - progress->since < most && ++progress->tellings < MOST_TELLINGS) {
         return false;
     }
     if (cycles == 0 && words_moved(gpu, &words) && (!progress->looked || words != progress->words)) {
         progress->looked = true;
         progress->words = words;
         progress->since = now;
+        progress->tellings = 0;
         return false;
     }
     return true;
 }
 
+int ferry_gpu_wait_progress(struct ferry_gpu *gpu, struct ferry_gpu_progress *progress)
+{
+    const uint64_t events = ferry_gpu_events(gpu);
+    const int error = ferry_gpu_wait_after(gpu, events, 0);
+    uint32_t retired, submitted;
+    if (error != FERRY_OK) {
+        return error;
+    }
+    count_entries(gpu, &retired, &submitted);
+    // Of one who was told nothing the wait itself has looked whether words move.
+    if (ferry_gpu_events(gpu) == events || submitted != progress->submitted) {
+        *progress = begin_progress(gpu);
+    } else if (stands(gpu, progress, 0)) {
+        *progress = begin_progress(gpu);
+        return FERRY_ERROR_TIMEOUT;
+    }
+    return FERRY_OK;
+}
+
 int ferry_gpu_wait_retired(struct ferry_gpu *gpu, uint32_t ring, uint32_t number, uint64_t cycles)
 {
-    struct progress progress = {.since = ferry_gpu_cycles(gpu), .retired = all_retired(gpu)};
+    struct ferry_gpu_progress progress = begin_progress(gpu);
     for (;;) {
         struct ferry_gpu_fence fence;
         const uint64_t events = ferry_gpu_events(gpu);

@@ -269,7 +269,7 @@ static NTSTATUS build_notify(const struct kmd_adapter *adapter, const DXGK_BUILD
     const struct kmd_allocation *allocation = n->hAllocation;
     uint64_t bytes = n->PhysicalAddress.SegmentId == FERRY_KMD_SEGMENT_LOCAL ? adapter->info.local_bytes
                      : n->PhysicalAddress.SegmentId == FERRY_KMD_SEGMENT_APERTURE
-                         ? adapter->info.aperture_pages * PAGE_SIZE
+                         ? (uint64_t)adapter->info.aperture_pages * PAGE_SIZE
                          : 0;
 
     if (!allocation || !(allocation->flags & DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION))

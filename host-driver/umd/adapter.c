@@ -24,7 +24,7 @@ static void on_interrupt(void *context, uint32_t causes)
 static int wait_for_progress(void *context)
 {
     struct umd_adapter *adapter = context;
-    int error = ferry_gpu_wait(adapter->gpu, 0);
+    int error = ferry_gpu_wait_progress(adapter->gpu, &adapter->progress);
 
     ferry_kmd_miniport()->DxgkDdiInterruptRoutine(adapter->kmd, 0);
     umd_runner_tell_faults(adapter);

@@ -28,6 +28,7 @@ struct umd_adapter {
     uint32_t model; // Driver model: 1 or 2.
     bool iommu;
     struct ferry_gpu *gpu;
+    struct ferry_gpu_progress progress; // Of who waits for the manager, one turn at a time, under the manager's lock.
     struct ferry_host_pages *pages;
     HANDLE kmd;
     struct ferry_vidmm *vidmm;

@@ -188,6 +188,30 @@ static void a_hang_is_cut_off_and_the_next_job_runs(void **state)
     expect_content(list[1], 100000, 4);
 }
 
+static const struct ferry_link_operations *of_the_link;
+
+static int pump_and_tell(struct ferry_link *link, uint64_t cycles, unsigned *reasons)
+{
+    int error = of_the_link->pump(link, cycles < 500 ? cycles : 500, reasons);
+
+    *reasons |= FERRY_PUMP_WRITE;
+    return error;
+}
+
+// So does one whose device goes on telling of things behind which there is nothing.
+static void a_hang_is_cut_off_though_the_device_tells_and_tells(void **state)
+{
+    struct bench *b = *state;
+    struct ferry_link *link = gpu_of(b)->link;
+    struct ferry_link_operations telling = *link->operations;
+
+    of_the_link = link->operations;
+    telling.pump = pump_and_tell;
+    link->operations = &telling;
+    a_hang_is_cut_off_and_the_next_job_runs(state);
+    link->operations = of_the_link;
+}
+
 // A page-in that fails takes its device with it, whose content cannot be trusted, and no other.
 static void a_failed_page_in_puts_only_its_device_in_error(void **state)
 {
@@ -382,7 +406,8 @@ int main(int argc, char **argv)
     };
 
     // Nothing hangs the hardware's engine but its own faults, and those have watchdogs.
-    const struct CMUnitTest of_the_model[] = {CASE(a_hang_is_cut_off_and_the_next_job_runs)};
+    const struct CMUnitTest of_the_model[] = {CASE(a_hang_is_cut_off_and_the_next_job_runs),
+                                              CASE(a_hang_is_cut_off_though_the_device_tells_and_tells)};
 
     read_options(argc, argv);
     const struct left_out left_out[] = {{"a_faulted_job_is_told_and_the_next_one_runs", PLANTS_FAULTS},

@@ -122,7 +122,10 @@ static void advance(struct fake_link *fake, uint64_t cycles)
     fake->leap = 0;
     if (fake->moving != 0 && (fake->still_from == 0 || fake->cycles < fake->still_from))
         ++*at(fake, FERRY_BAR0_COUNTER_AT + fake->moving);
-    fake->reasons |= fake->tells ? FERRY_PUMP_WRITE : 0;
+    if (fake->tells && fake->cycles >= fake->tells_at) {
+        fake->tells_at = fake->cycles + fake->tells_every;
+        fake->reasons |= FERRY_PUMP_WRITE;
+    }
     if ((*at(fake, FERRY_BAR0_CONTROL) & 1) && fake->cycles >= fake->started_at + fake->boot_cycles) {
         *at(fake, FERRY_BAR0_FIRMWARE_STATE) = fake->final_state;
         *at(fake, FERRY_BAR0_FIRMWARE_VERSION) = 0x10000;
@@ -253,7 +256,7 @@ static int pump(struct ferry_link *link, uint64_t cycles, unsigned *reasons)
 {
     struct fake_link *fake = of(link);
     while (cycles != 0 && fake->reasons == 0) {
-        const uint64_t step = cycles < 100 ? cycles : 100;
+        const uint64_t step = fake->tells && fake->timeless ? 1 : cycles < 100 ? cycles : 100;
         advance(fake, step);
         cycles -= step;
     }

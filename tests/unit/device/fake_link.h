@@ -29,6 +29,8 @@ struct fake_link {
     uint64_t retire_cycles;         // Cycles from doorbell to retirement of everything; 0 = never.
     uint32_t moving;                // A counter that goes up with time; 0 = none (CYCLES is not among them).
     bool tells;                     // Of something, all the time, whether there is anything or not.
+    bool timeless;                  // Hardly any time passes while it does;
+    uint64_t tells_every, tells_at; // or so many cycles.
     uint64_t still_from;            // The cycle from which on it does no more; 0 = it goes on.
     uint64_t deaf_from, deaf_until; // Cycles between which reads of counters end in TIMEOUT.
     uint32_t counter_reads;         // That came.

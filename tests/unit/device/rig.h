@@ -31,6 +31,7 @@ void on_interrupt(void *context, uint32_t causes);
 void open_loads_the_image_and_reports_sizes(void **context);
 void time_outs_are_longer_than_the_link_takes(void **context);
 void another_contract_is_refused_by_name(void **context);
+void sizes_that_no_device_has_are_refused(void **context);
 void a_newer_minor_version_is_taken(void **context);
 void the_device_says_for_which_board_it_is(void **context);
 void a_device_whose_name_cannot_be_read_is_not_opened(void **context);
@@ -49,6 +50,12 @@ void a_refused_doorbell_leaves_all_as_it_was(void **context);
 void a_doorbell_that_is_not_taken_is_rung_again(void **context);
 void a_doorbell_that_may_come_yet_closes_the_ring(void **context);
 void an_engine_reset_opens_the_ring(void **context);
+
+// Turns of waiting: test_device_progress.c.
+void turns_come_to_an_end_though_each_brings_something(void **context);
+void turns_come_to_an_end_without_time(void **context);
+void turns_go_on_while_something_does(void **context);
+void a_wait_of_before_is_not_counted(void **context);
 
 // Host memory: test_device_memory.c.
 void gpu_memory_is_consecutive_zero_and_given_back(void **context);

@@ -4,7 +4,7 @@ DEVICE_TESTED := $(wildcard host-driver/device/*.c) $(addprefix host-driver/link
 DEVICE_TEST_HEADERS := $(wildcard tests/unit/device/*.h) $(HOST_HEADERS)
 
 $(BUILD)/tests/device: $(addprefix tests/unit/device/,rig.c test_device.c test_device_open.c test_device_faults.c \
-    test_device_edges.c test_device_memory.c fake_link.c) \
+    test_device_edges.c test_device_memory.c test_device_progress.c fake_link.c) \
     $(call sanitized,$(DEVICE_TESTED)) $(DEVICE_TEST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) -I$(BUILD)/firmware -Itests/unit/device $(filter %.c %.o,$^) -o $@ -lcmocka $(LDLIBS)

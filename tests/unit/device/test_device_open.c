@@ -95,6 +95,52 @@ void another_contract_is_refused_by_name(void **context)
     says("the firmware has contract 1.0, the hardware 6.0, this driver 6.0: take all from one release");
 }
 
+// What a device says of its sizes is what is worked with: one that lies, or whose registers are read wrong, is refused
+// with the size. The largest and smallest that there are are taken.
+void sizes_that_no_device_has_are_refused(void **context)
+{
+    (void)context;
+    static const struct {
+        uint32_t offset, value[2];
+        const char *words; // NULL: it is taken.
+    } cases[] = {
+        {FERRY_BAR0_CAPABILITIES, {0x3c450, 0}, "has 0 rings"},
+        {FERRY_BAR0_CAPABILITIES, {0x1403c455, 0}, "has 5 views, and of this contract there are 0 to 4: "},
+        {FERRY_BAR0_CAPABILITIES, {0x3c155, 0}, "has 1 command slots"},
+        {FERRY_BAR0_CAPABILITIES, {0x3c555, 0}, "has 5 command slots"},
+        {FERRY_BAR0_CAPABILITIES, {0x38455, 0}, "has 256 bytes of a command slot"},
+        {FERRY_BAR0_CAPABILITIES, {0x3d455, 0}, "has 8192 bytes of a command slot"},
+        {FERRY_BAR0_CAPABILITIES, {0x39255, 0}, NULL},
+        {FERRY_BAR0_LOCAL_BYTES, {0, 0}, "has 0 bytes of video memory"},
+        {FERRY_BAR0_LOCAL_BYTES, {4097, 0}, "4096 to 1099511627776, in whole pages: "},
+        {FERRY_BAR0_LOCAL_BYTES, {0x1000, 0x100}, "has 1099511631872 bytes of video memory"},
+        {FERRY_BAR0_LOCAL_BYTES, {0xfffff000, 0xffffffff}, "has 18446744073709547520 bytes"},
+        {FERRY_BAR0_LOCAL_BYTES, {0, 0x100}, NULL},
+        {FERRY_BAR0_LOCAL_BYTES, {0x1000, 0}, NULL},
+        {FERRY_BAR0_APERTURE_PAGES, {0, 0}, "has 0 pages of aperture"},
+        {FERRY_BAR0_APERTURE_PAGES, {0x100001, 0}, "has 1048577 pages of aperture"},
+        {FERRY_BAR0_APERTURE_PAGES, {0x100000, 0}, NULL},
+        {FERRY_BAR0_FIRMWARE_RAM_BYTES, {0x8004, 0}, "has 32772 bytes of firmware RAM"},
+        {FERRY_BAR0_FIRMWARE_RAM_BYTES, {0x4002, 0}, "has 16386 bytes of firmware RAM"},
+        {FERRY_BAR0_FIRMWARE_RAM_BYTES, {0x8000, 0}, NULL},
+    };
+    for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {
+        bool closed = false;
+        struct fake_link *fake = fake_link_create(&closed);
+        fake->registers[cases[n].offset / 4] = cases[n].value[0];
+        if (cases[n].offset == FERRY_BAR0_LOCAL_BYTES)
+            fake->registers[cases[n].offset / 4 + 1] = cases[n].value[1];
+        if (cases[n].words != NULL) {
+            assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_CONTRACT);
+            says(cases[n].words);
+            continue;
+        }
+        struct ferry_gpu *gpu;
+        assert_int_equal(ferry_gpu_open(&fake->link, NULL, &gpu), FERRY_OK);
+        ferry_gpu_close(gpu);
+    }
+}
+
 void a_newer_minor_version_is_taken(void **context)
 {
     (void)context;

@@ -3,6 +3,8 @@
 // the test's own that puts together what the packets say and compares it with the operation, page by page.
 #include "rig.h"
 
+#include "kmd/internal.h"
+
 #include <stdio.h>
 
 #define CANARY 0xC5
@@ -419,6 +421,7 @@ static HANDLE make_flagged(struct rig *rig, uint64_t bytes, UINT flags)
 static void R174_a_notification_is_taken_for_what_asked_for_it_and_writes_nothing(void **state)
 {
     struct rig *rig = *state;
+    struct kmd_adapter *inside = rig->adapter;
     HANDLE told = make_flagged(rig, 8192, DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION);
     HANDLE silent = make_flagged(rig, 8192, 0);
     const struct {
@@ -438,15 +441,19 @@ static void R174_a_notification_is_taken_for_what_asked_for_it_and_writes_nothin
     };
     uint64_t buffer[512];
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    // Twice, the second time in the largest aperture that there is, 4 GiB.
+    for (size_t i = 0; i < 2 * (sizeof cases / sizeof cases[0]); i++) {
+        size_t n = i % (sizeof cases / sizeof cases[0]);
         DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, buffer, sizeof buffer, DXGK_OPERATION_NOTIFY_RESIDENCY);
-        a.NotifyResidency.hAllocation = cases[i].allocation;
-        a.NotifyResidency.Resident = cases[i].resident & 1;
-        a.NotifyResidency.PhysicalAddress.SegmentId = cases[i].segment;
-        a.NotifyResidency.PhysicalAddress.SegmentOffset = cases[i].offset;
-        assert_int_equal(rig->kmd->DxgkDdiBuildPagingBuffer(rig->adapter, &a), cases[i].status);
+        a.NotifyResidency.hAllocation = cases[n].allocation;
+        a.NotifyResidency.Resident = cases[n].resident & 1;
+        a.NotifyResidency.PhysicalAddress.SegmentId = cases[n].segment;
+        a.NotifyResidency.PhysicalAddress.SegmentOffset = cases[n].offset;
+        inside->info.aperture_pages = i == n ? APERTURE_PAGES : 1u << 20;
+        assert_int_equal(rig->kmd->DxgkDdiBuildPagingBuffer(rig->adapter, &a), cases[n].status);
         assert_ptr_equal(a.pDmaBuffer, buffer);
     }
+    inside->info.aperture_pages = APERTURE_PAGES;
     destroy_allocation(rig, told);
     destroy_allocation(rig, silent);
 }

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device layer over a fake link: who waits in turns for what a device tells, and one that tells and tells.
+#include "rig.h"
+
+#define MOST_TURNS 3000u
+
+static struct ferry_gpu_progress progress;
+
+/// Turns until one is in vain; MOST_TURNS when none is.
+static unsigned turns(struct state *state)
+{
+    unsigned n = 0;
+    int error = FERRY_OK;
+    while (n < MOST_TURNS && error == FERRY_OK) {
+        error = ferry_gpu_wait_progress(state->gpu, &progress);
+        n++;
+    }
+    assert_true(error == FERRY_OK || error == FERRY_ERROR_TIMEOUT);
+    return n;
+}
+
+static void hang_one(struct state *state)
+{
+    const struct ferry_gpu_entry entry = {0};
+    state->fake->retire_cycles = 0;
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, NULL), FERRY_OK);
+}
+
+static void begin(struct state *state)
+{
+    progress = (struct ferry_gpu_progress){0};
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 0, 4, 7), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 1, 4, 7), FERRY_OK);
+    hang_one(state);
+    state->fake->tells = true;
+}
+
+// Turns are as long together as one of who hears nothing; and the next one has as much again.
+void turns_come_to_an_end_though_each_brings_something(void **context)
+{
+    struct state *state = *context;
+    begin(state);
+    state->fake->tells_every = 15000;
+    for (unsigned n = 0; n < 2; n++) {
+        const uint64_t before = ferry_gpu_cycles(state->gpu);
+        assert_true(turns(state) < MOST_TURNS);
+        const uint64_t passed = ferry_gpu_cycles(state->gpu) - before;
+        // The words are looked at twice.
+        assert_in_range(passed, FERRY_GPU_DEFAULT_TIMEOUT, 3 * (uint64_t)FERRY_GPU_DEFAULT_TIMEOUT);
+    }
+}
+
+// Nor does a clock that hardly goes keep who waits, for an entry of his or in turns.
+void turns_come_to_an_end_without_time(void **context)
+{
+    struct state *state = *context;
+    begin(state);
+    state->fake->timeless = true;
+    assert_true(turns(state) < MOST_TURNS);
+    assert_int_equal(ferry_gpu_wait_retired(state->gpu, 1, 1, 0), FERRY_ERROR_TIMEOUT);
+    assert_int_equal(ferry_gpu_wait_retired(state->gpu, 1, 1, 70000), FERRY_ERROR_TIMEOUT);
+}
+
+// What goes on is waited for: entries that come or end, of any ring, and words.
+void turns_go_on_while_something_does(void **context)
+{
+    struct state *state = *context;
+    const struct ferry_gpu_entry entry = {0};
+    begin(state);
+    state->fake->timeless = true;
+    state->fake->moving = FERRY_BAR0_COUNTER_HOST_READ_BEATS;
+    assert_int_equal(turns(state), MOST_TURNS);
+    state->fake->moving = 0;
+    assert_true(turns(state) < MOST_TURNS);
+    for (unsigned n = 0; n < 8; n++) {
+        for (unsigned turn = 0; turn < 900; turn++)
+            assert_int_equal(ferry_gpu_wait_progress(state->gpu, &progress), FERRY_OK);
+        hang_one(state);
+    }
+    // The other ring's are done, and those of this one are not.
+    for (unsigned n = 0; n < 8; n++) {
+        for (unsigned turn = 0; turn < 900; turn++)
+            assert_int_equal(ferry_gpu_wait_progress(state->gpu, &progress), FERRY_OK);
+        state->fake->doorbell_at[1] = UINT64_MAX / 2;
+        assert_int_equal(ferry_gpu_ring_submit(state->gpu, 0, &entry, NULL), FERRY_OK);
+        progress.submitted++; // As if it had been there.
+        state->fake->retire_cycles = 1;
+    }
+    assert_true(turns(state) < MOST_TURNS);
+}
+
+// What was told long ago says nothing of an entry that is submitted now.
+void a_wait_of_before_is_not_counted(void **context)
+{
+    struct state *state = *context;
+    begin(state);
+    state->fake->tells_every = 15000;
+    assert_int_equal(ferry_gpu_wait_progress(state->gpu, &progress), FERRY_OK);
+    state->fake->tells = false;
+    assert_int_equal(ferry_gpu_run(state->gpu, 5 * (uint64_t)FERRY_GPU_DEFAULT_TIMEOUT), FERRY_OK);
+    state->fake->tells = true;
+    hang_one(state);
+    const uint64_t before = ferry_gpu_cycles(state->gpu);
+    assert_true(turns(state) < MOST_TURNS);
+    assert_true(ferry_gpu_cycles(state->gpu) - before >= FERRY_GPU_DEFAULT_TIMEOUT);
+    // Who hears nothing is told so as ever.
+    state->fake->tells = false;
+    assert_int_equal(ferry_gpu_wait_progress(state->gpu, &progress), FERRY_ERROR_TIMEOUT);
+}
