@@ -16,7 +16,10 @@ namespace
 
 constexpr uint32_t bit_cycles = 4; // BIT_SIXTEENTHS of ferry_serial_device is 64 unless it is told.
 constexpr size_t room = 256;       // Of bytes for the line: who waits here longer is not measured by anybody.
-constexpr uint32_t rest = 2000;    // Cycles without work until nothing can come any more: memory, firmware's loop.
+// Bytes of the line that nobody has taken. A wire waits for nobody: what an adapter's chip has no room for is lost, and
+// this is as much as a large one has (FT2232H). What the kernel keeps beside it a pseudo terminal has too.
+constexpr size_t most_up = 4096;
+constexpr uint32_t rest = 2000; // Cycles without work until nothing can come any more: memory, firmware's loop.
 
 } // namespace
 
@@ -73,7 +76,9 @@ struct ferry_serial_sim {
         }
         get_at++;
         if (get_at == 9 * bit_cycles + bit_cycles / 2) {
-            up.push_back(get_byte);
+            if (up.size() < most_up) {
+                up.push_back(get_byte);
+            }
             get_at = 0;
         }
     }

@@ -21,7 +21,7 @@ struct ferry_serial_sim *ferry_serial_sim_open(const struct ferry_sim_config *co
 void ferry_serial_sim_close(struct ferry_serial_sim *sim);
 /// Bytes for the line; how many there was room for. They go out one behind the other.
 size_t ferry_serial_sim_feed(struct ferry_serial_sim *sim, const uint8_t *bytes, size_t count);
-/// Bytes that came; how many.
+/// Bytes that came; how many. 4,096 are kept, and what comes then is lost, as at an adapter that nobody reads from.
 size_t ferry_serial_sim_take(struct ferry_serial_sim *sim, uint8_t *bytes, size_t room);
 /// Run so many cycles, or until nothing is under way: no byte on the line, no work in the device.
 void ferry_serial_sim_run(struct ferry_serial_sim *sim, uint64_t cycles);

@@ -37,3 +37,12 @@ $(BUILD)/tests/slot: tests/unit/sim/test_slot.c $(wildcard sim/server/*.h) \
 	$(SANITIZED_TEST) $(filter %.c %.o,$^) -o $@ -lcmocka
 
 TEST_PROGRAMS += $(BUILD)/tests/slot
+
+# The device at a serial port as ferry-sim has it.
+$(BUILD)/tests/serial_sim: tests/unit/sim/test_serial_sim.c $(SIM_SERIAL_OBJECTS) $(BUILD)/libferry.a $(HOST_HEADERS) \
+    $(wildcard sim/*.h) $(CONTRACT)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CPPFLAGS) -c $< -o $@.o
+	$(CXX) $@.o $(SIM_SERIAL_OBJECTS) $(BUILD)/libferry.a -o $@ -lcmocka $(SIM_LIBS) $(LDLIBS)
+
+TEST_PROGRAMS += $(BUILD)/tests/serial_sim
