@@ -43,6 +43,12 @@ $(BUILD)/tests/pci_slot: tests/links/test_pci.py tests/links/proxy.py $(BUILD)/f
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
+# The trace is that of the guest on USB: what goes over a slow link in seconds.
+$(BUILD)/tests/replays: tests/links/test_replays.py tests/links/on_simulator.py $(BUILD)/guest/scene.memtrace $(BUILD)/ferry \
+    $(BUILD)/ferry-sim $(BUILD)/system/serial_end $(BUILD)/system/usb_end $(BUILD)/system/libusb_redir.so
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
 $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket): $(BUILD)/tests/system_%_socket: $(BUILD)/system/% $(BUILD)/ferry-sim \
     tests/links/on_simulator.py
 	@mkdir -p $(@D)
@@ -58,7 +64,7 @@ $(FRAMED_SAMPLE:%=$(BUILD)/tests/system_%_usb): $(BUILD)/tests/system_%_usb: $(B
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec python3 tests/links/on_simulator.py --link usb %s "$$@"\n' $< > $@ && chmod +x $@
 
-TEST_PROGRAMS += $(BUILD)/tests/socket $(BUILD)/tests/serial $(BUILD)/tests/usb $(BUILD)/tests/pci_slot \
+TEST_PROGRAMS += $(BUILD)/tests/socket $(BUILD)/tests/serial $(BUILD)/tests/usb $(BUILD)/tests/pci_slot $(BUILD)/tests/replays \
     $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket) $(FRAMED_SAMPLE:%=$(BUILD)/tests/system_%_uart) \
     $(FRAMED_SAMPLE:%=$(BUILD)/tests/system_%_usb)
 LONG_RANDOM += $(BUILD)/tests/serial $(BUILD)/tests/usb
