@@ -36,6 +36,43 @@ static void functions_are_found_by_address_and_by_id(void **state)
     link->operations->close(link);
 }
 
+/// What is said at standard error while it is opened; the caller's until the next one.
+static const char *said_while_opened(int expected)
+{
+    static char said[1024];
+    struct ferry_link *link = NULL;
+    FILE *file = tmpfile();
+    const int kept = dup(2);
+    assert_true(file != NULL && kept >= 0);
+    fflush(stderr);
+    dup2(fileno(file), 2);
+    const int error = open_at(NULL, &link);
+    fflush(stderr);
+    dup2(kept, 2);
+    close(kept);
+    rewind(file);
+    said[fread(said, 1, sizeof(said) - 1, file)] = 0;
+    fclose(file);
+    assert_int_equal(error, expected);
+    if (error == FERRY_OK) {
+        link->operations->close(link);
+    }
+    return said;
+}
+
+/// In one line that names the function, each time that a device gets all of memory; and not when it does not get it.
+static void who_has_no_iommu_is_warned(void **state)
+{
+    (void)state;
+    for (unsigned n = 0; n < 2; n++) {
+        assert_string_equal(said_while_opened(FERRY_OK),
+                            "ferry: 0000:01:00.0 has no IOMMU: the device can write to all of this machine's memory, "
+                            "and a mistake in it or in this driver destroys data\n");
+    }
+    tree_text(TREE_FOLDER "/device", "0x1234\n");
+    assert_string_equal(said_while_opened(FERRY_ERROR_BACKEND), "");
+}
+
 /// Domains behind a bridge of the processor's own (VMD) are numbered from 10000 on.
 static void a_domain_has_more_than_four_digits(void **state)
 {
@@ -250,6 +287,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(functions_are_found_by_address_and_by_id),
+        CASE(who_has_no_iommu_is_warned),
         CASE(a_domain_has_more_than_four_digits),
         CASE(a_host_has_ten_milliseconds_to_answer),
         CASE(what_is_not_there_is_told),
