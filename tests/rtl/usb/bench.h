@@ -53,17 +53,8 @@ class Wires
 
     void tick()
     {
-        top.usb_io_clk = 0;
-        top.usb_clk = ticks % 4 == 2 ? 0 : top.usb_clk;
-        top.eval();
-        if (top.usb_oe && driven_)
-            throw std::runtime_error("host and device drive the bus at once");
-        swap_ = ticks % 4 == 0 ? top.usb_oe && top.usb_dp_o != top.usb_dn_o && disturbed() : swap_;
-        top.usb_dp_i = dp();
-        top.usb_dn_i = dn();
-        top.usb_io_clk = 1;
-        top.usb_clk = ticks % 4 == 0 ? 1 : top.usb_clk;
-        top.eval();
+        for (io_phase_ += 1000000 + drift; io_phase_ >= 1000000; io_phase_ -= 1000000)
+            io_clock();
         ticks++;
         for (phase_ += rate_; phase_ >= 1000; phase_ -= 1000)
             clock();
@@ -72,6 +63,7 @@ class Wires
     Vferry_usb_port top;
     Random random;
     uint64_t ticks = 0;
+    int32_t drift = 0;           // Millionths that the device's 48 MHz are faster than the host's.
     uint32_t noise = 0;          // Bits in 2^20 that are swapped.
     bool takes = true;           // The device takes bytes,
     uint32_t stall = 30;         // in so many per cent of its clocks not.
@@ -81,6 +73,23 @@ class Wires
 
   private:
     bool disturbed() { return noise != 0 && (random.next() & 0xfffff) < noise; }
+
+    /// One clock of the bus' at the device.
+    void io_clock()
+    {
+        top.usb_io_clk = 0;
+        top.usb_clk = io_ticks_ % 4 == 2 ? 0 : top.usb_clk;
+        top.eval();
+        if (top.usb_oe && driven_)
+            throw std::runtime_error("host and device drive the bus at once");
+        swap_ = io_ticks_ % 4 == 0 ? top.usb_oe && top.usb_dp_o != top.usb_dn_o && disturbed() : swap_;
+        top.usb_dp_i = dp();
+        top.usb_dn_i = dn();
+        top.usb_io_clk = 1;
+        top.usb_clk = io_ticks_ % 4 == 0 ? 1 : top.usb_clk;
+        top.eval();
+        io_ticks_++;
+    }
 
     /// One clock of the device's.
     void clock()
@@ -103,6 +112,8 @@ class Wires
     }
 
     uint32_t rate_, phase_ = 0, wait_ = 0;
+    int32_t io_phase_ = 0;
+    uint64_t io_ticks_ = 0;
     bool driven_ = false, dp_ = false, dn_ = false, swap_ = false;
 };
 

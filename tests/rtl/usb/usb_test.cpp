@@ -148,6 +148,18 @@ void disturbed_wires_cost_time_and_nothing_else()
     carry(bench, 20000);
 }
 
+/// USB 2.0, 7.1.11: a host's bits are right to 0.05 %, a device's to 0.25 %. Nothing is lost, and no packet said again.
+void clocks_that_differ()
+{
+    for (int32_t drift : {-3000, -500, 500, 3000}) {
+        Bench bench(seed, 1042);
+        bench.wires.drift = drift;
+        bench.configure();
+        carry(bench, 6000);
+        bench.require(bench.host.violation() == nullptr, "a rule of the bus is broken");
+    }
+}
+
 void who_begins_anew_begins_with_data0()
 {
     Bench bench(seed);
@@ -307,6 +319,7 @@ int main(int argc, char **argv)
         {"usb_a_burst_ends_with_a_packet_that_is_not_full", a_burst_ends_with_a_packet_that_is_not_full},
         {"usb_a_full_device_refuses", a_full_device_refuses},
         {"usb_disturbed_wires_cost_time_and_nothing_else", disturbed_wires_cost_time_and_nothing_else},
+        {"usb_clocks_that_differ_by_a_quarter_of_a_per_cent", clocks_that_differ},
         {"usb_who_begins_anew_begins_with_data0", who_begins_anew_begins_with_data0},
         {"usb_a_cleared_halt_begins_with_data0", a_cleared_halt_begins_with_data0},
         {"usb_who_is_reset_is_not_there", who_is_reset_is_not_there},
