@@ -208,6 +208,10 @@ void Bench::device_gets(const Packet &packet)
 
 void Bench::drive_device()
 {
+    if (top.rst) {
+        top.from_tvalid = 0;
+        return;
+    }
     // Answers, in the order of the requests.
     if (!asked.empty() && answers && now >= answer_at_) {
         const Packet &ask = asked.front();
@@ -242,6 +246,8 @@ void Bench::drive_device()
 
 void Bench::device_takes()
 {
+    if (top.rst)
+        return;
     if (was_open_ && !top.session_open)
         sent_.clear(); // Whoever it was for is gone.
     // It may have been a cycle earlier or later than the session.
@@ -299,9 +305,26 @@ void Bench::ask(uint32_t session)
     asking = true;
 }
 
+void Bench::restart(unsigned reset_clocks)
+{
+    top.rst = 1;
+    for (; reset_clocks != 0; reset_clocks--)
+        clock();
+    top.rst = 0;
+    // What is on its way from the device may arrive; nothing else of that session's may, at either end.
+    for (std::deque<Packet> *one : {&asked, &out_, &posted_, &requests_})
+        one->clear();
+    for (Packet *one : {&coming_, &leaving_, &at_opening_})
+        one->clear();
+    before_.clear();
+    up = down = 0;
+    shown_ = was_open_ = leaving_answers_ = false;
+}
+
 ferry_tunnel_hello Bench::open(uint32_t session, uint64_t limit)
 {
     ask(session);
+    sent_.clear();
     for (const uint64_t end = now + limit; asking; clock())
         if (now >= end)
             fail("no answer to a hello");

@@ -59,6 +59,8 @@ class Bench
     void expect(const Packet &packet);
     /// Until nothing is under way.
     void settle(uint64_t limit = 400000000);
+    /// The device begins anew, whatever it is about; its host knows nothing of that.
+    void restart(unsigned reset_clocks);
     [[noreturn]] void fail(const std::string &why) const;
 
     Vserial_under_test top;

@@ -17,6 +17,7 @@ void a_hello_while_another_is_answered();
 void credit_is_that_of_the_session();
 void a_gap_is_that_of_the_session();
 void talk_is_no_progress();
+void a_device_that_begins_anew_knows_of_no_session();
 void a_byte_that_takes_more_clocks_than_can_be_said();
 
 #endif

@@ -469,6 +469,7 @@ int main(int argc, char **argv)
         {"serial_credit_is_that_of_the_session", credit_is_that_of_the_session},
         {"serial_a_gap_is_that_of_the_session", a_gap_is_that_of_the_session},
         {"serial_talk_is_no_progress", talk_is_no_progress},
+        {"serial_a_device_that_begins_anew_knows_of_no_session", a_device_that_begins_anew_knows_of_no_session},
         {"serial_a_byte_that_takes_more_clocks", a_byte_that_takes_more_clocks_than_can_be_said},
     };
     unsigned passed = 0, failed = 0;

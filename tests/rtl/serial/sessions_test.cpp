@@ -148,3 +148,23 @@ void a_byte_that_takes_more_clocks_than_can_be_said()
     require(bench, FERRY_GET(FERRY_TUNNEL_HELLO_WHAT_BYTE_CYCLES, hello.what) == 65535,
             "a byte's clocks are not the most");
 }
+
+/// The device's clock falls out of step, or somebody presses its button, in the middle of frames either way: it knows
+/// of no session behind that, takes nothing of the one that there was however long its host goes on, and is ready for
+/// the next.
+void a_device_that_begins_anew_knows_of_no_session()
+{
+    Bench bench(seed, seed % 3 == 0 ? 0 : NOISE);
+    for (uint32_t session = 1; session < 40; session++) {
+        bench.open(session);
+        bench.carry(0, bench.random.below(20), bench.random.below(20));
+        bench.down = bench.up = 40;
+        bench.answer_clocks = session % 2 == 0 ? 60000 : 400; // Requests wait in there, or hardly.
+        bench.clocks(bench.random.below((session % 4 == 0 ? 4000 : 400) * BYTE));
+        bench.restart(1 + bench.random.below(3 * BYTE));
+        const uint64_t got = bench.device_got;
+        bench.clocks(session % 8 == 0 ? 3 * RESEND_TICKS * BYTE : bench.random.below(300 * BYTE));
+        require(bench, !bench.top.session_open && bench.device_got == got, "a session goes on behind a reset");
+        bench.answer_clocks = 400;
+    }
+}
