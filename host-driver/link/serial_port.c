@@ -148,8 +148,8 @@ int ferry_serial_open(const char *path, uint32_t baud, struct ferry_serial_setti
         ferry_problem_set("%s cannot be set up as a serial port", path);
         return fail(fd, before);
     }
-    // Receivers of bytes bear 3 %, as one stop bit has it.
-    if ((uint64_t)got * 100 < (uint64_t)baud * 97 || (uint64_t)got * 100 > (uint64_t)baud * 103) {
+    // One stop bit bears 3 % and more, but the device's receiver, with four clocks a bit, 2 % (rtl/serial).
+    if ((uint64_t)got * 100 < (uint64_t)baud * 98 || (uint64_t)got * 100 > (uint64_t)baud * 102) {
         ferry_problem_set("%s does %u baud, not %u: name a rate that both it and the device have, as in uart:%s@%u",
                           path, got, baud, path, got);
         return fail(fd, before);
