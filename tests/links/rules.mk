@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The same device behind other links. `socket` is who is served and refused, and deaths; `serial` the host's side of a serial port,
-# `usb` of a USB port; `pci_slot` the simulated slot, with a test where a virtual machine would be.
+# `usb` of a USB port; `pci_slot` the simulated slot, with a test where a virtual machine would be; `replays` one replay on all.
 # The system tests run there too, of which `make test` takes some: the whole set with `make test-links`.
 
 LINK_SAMPLE := failures
