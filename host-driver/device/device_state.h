@@ -15,6 +15,8 @@ struct ferry_gpu_ring {
     struct ferry_gpu_memory memory;
     uint32_t entries; // 0 = not made.
     uint32_t produced;
+    bool ringing;        // One more is being submitted, and may end before it is counted.
+    uint32_t retired;    // Of them, as far as the fence record was believed.
     uint64_t last_fence; // Fence value of the entry submitted last.
     bool lost;           // Whether the device has the last entry's doorbell is not known; until a reset of the engine
                          // shows it, the ring takes no more.
@@ -46,6 +48,7 @@ struct ferry_gpu {
     uint32_t faults_given; // Those and the refusals that were handed on.
     struct ferry_gpu_refusal *refusal;
     size_t refusal_first, refusal_end, refusal_capacity;
+    bool lies;          // A fence record said what cannot be: the device is lost.
     bool refusal_cause; // An entry with refused writes has retired since the last look.
     struct ferry_gpu_ring ring[FERRY_BAR0_RING_COUNT];
     struct ferry_gpu_view view[FERRY_BAR0_VIEW_COUNT]; // 0 bytes: not shown.
@@ -54,6 +57,10 @@ struct ferry_gpu {
     void *handler_context;
 };
 
+// rings.c
+/// Entries of the ring that have retired; what was written before the record says so may be read behind this. 0 for a
+/// ring that was not made.
+uint32_t ferry_gpu_ring_retired(struct ferry_gpu *gpu, uint32_t ring);
 // registers.c
 int ferry_gpu_register_read(struct ferry_gpu *gpu, uint32_t offset, uint32_t *value);
 int ferry_gpu_register_write(struct ferry_gpu *gpu, uint32_t offset, uint32_t value);

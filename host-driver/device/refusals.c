@@ -72,7 +72,7 @@ void ferry_gpu_refusals_record_taken(struct ferry_gpu *gpu, const struct ferry_f
 void ferry_gpu_refusals_settle(struct ferry_gpu *gpu, uint32_t number)
 {
     struct ferry_gpu_ring *ring = &gpu->ring[number];
-    const uint32_t retired = ring->fence->retired;
+    const uint32_t retired = ferry_gpu_ring_retired(gpu, number);
     for (uint32_t n = ring->refused_base + 1; ring->refused != 0 && (int32_t)(retired - n) >= 0; n++) {
         const uint32_t bit = 1u << n % ENTRY_NUMBERS;
         if (ring->refused & bit) {

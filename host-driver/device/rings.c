@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "device/device_state.h"
+#include "link/problem.h"
 
 #define ENTRIES_LOG2_MAX 12u
 // A wait gives the mutex away after so many cycles, so that other threads get their turn while it goes on.
@@ -19,6 +20,28 @@ static uint32_t ring_register(uint32_t ring, uint32_t offset)
 static bool ring_made(const struct ferry_gpu *gpu, uint32_t ring)
 {
     return ring < gpu->info.rings && gpu->ring[ring].entries != 0;
+}
+
+uint32_t ferry_gpu_ring_retired(struct ferry_gpu *gpu, uint32_t number)
+{
+    struct ferry_gpu_ring *ring = &gpu->ring[number];
+    if (ring->entries == 0) {
+        return 0;
+    }
+    // What is read behind the count is as new as it, and so is what the entry has written: no processor may read that
+    // before, or a fault of an entry that is counted would not be among the faults.
+    const uint32_t told = __atomic_load_n(&ring->fence->retired, __ATOMIC_ACQUIRE);
+    const uint32_t submitted = ring->produced + ring->ringing;
+    // More than there were, or fewer than before: whoever believed it would give memory back under entries that run.
+    if (told - ring->retired <= submitted - ring->retired) {
+        ring->retired = told;
+    } else if (!gpu->lies) {
+        gpu->lies = true;
+        ferry_problem_set("the device says that it has done %u entries of ring %u, of which there were %u, %u of them "
+                          "done before: is its bitstream whole?",
+                          told, number, submitted, ring->retired);
+    }
+    return ring->retired;
 }
 
 static int make_ring(struct ferry_gpu *gpu, uint32_t ring, uint32_t entries_log2, uint32_t rights)
@@ -94,8 +117,9 @@ int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct fer
     }
     pthread_mutex_lock(&gpu->mutex);
     struct ferry_gpu_ring *to = &gpu->ring[ring];
-    int error = to->lost ? FERRY_ERROR_DEVICE_LOST : FERRY_ERROR_BUSY;
-    if (!to->lost && to->produced - to->fence->retired < to->entries) {
+    const uint32_t retired = ferry_gpu_ring_retired(gpu, ring);
+    int error = to->lost || gpu->lies ? FERRY_ERROR_DEVICE_LOST : FERRY_ERROR_BUSY;
+    if (error == FERRY_ERROR_BUSY && to->produced - retired < to->entries) {
         // These look at retired entries, whose place is taken now.
         ferry_gpu_faults_settle(gpu, ring);
         ferry_gpu_refusals_settle(gpu, ring);
@@ -108,7 +132,9 @@ int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct fer
                      FERRY_PUT(FERRY_RING_ENTRY_FLAGS_VIRTUAL_ONLY, entry->virtual_only ? 1u : 0u),
             .fence_value = entry->fence_value,
         };
+        to->ringing = true;
         error = ring_doorbell(gpu, ring, to->produced + 1);
+        to->ringing = false;
         if (error == FERRY_ERROR_TIMEOUT) {
             give_up(to, place);
             error = FERRY_ERROR_DEVICE_LOST;
@@ -161,9 +187,7 @@ int ferry_gpu_ring_completed(struct ferry_gpu *gpu, uint32_t ring, struct ferry_
     pthread_mutex_lock(&gpu->mutex);
     const volatile struct ferry_fence_record *record = gpu->ring[ring].fence;
     *fence = (struct ferry_gpu_fence){.value = record->value, .time = record->time};
-    // What is read behind the count is as new as it, and so is what the entry has written: no processor may read that
-    // before, or a fault of an entry that is counted would not be among the faults.
-    fence->retired = __atomic_load_n(&record->retired, __ATOMIC_ACQUIRE);
+    fence->retired = ferry_gpu_ring_retired(gpu, ring);
     fence->status = record->status;
     fence->faults = record->faults;
     fence->last_faulted = record->last_faulted;
@@ -189,7 +213,7 @@ uint32_t ferry_gpu_ring_pending(struct ferry_gpu *gpu, uint32_t ring)
         return 0;
     }
     pthread_mutex_lock(&gpu->mutex);
-    uint32_t pending = gpu->ring[ring].produced - gpu->ring[ring].fence->retired;
+    uint32_t pending = gpu->ring[ring].produced - ferry_gpu_ring_retired(gpu, ring);
     // One that was given up is nobody's work, and may never come.
     pending -= gpu->ring[ring].lost && pending != 0;
     pthread_mutex_unlock(&gpu->mutex);
@@ -251,6 +275,14 @@ uint64_t ferry_gpu_events(struct ferry_gpu *gpu)
     return events;
 }
 
+static bool is_lying(struct ferry_gpu *gpu)
+{
+    pthread_mutex_lock(&gpu->mutex);
+    const bool lies = gpu->lies;
+    pthread_mutex_unlock(&gpu->mutex);
+    return lies;
+}
+
 static bool words_moved(struct ferry_gpu *gpu, uint64_t *words)
 {
     pthread_mutex_lock(&gpu->mutex);
@@ -267,6 +299,9 @@ int ferry_gpu_wait_after(struct ferry_gpu *gpu, uint64_t events, uint64_t cycles
     uint64_t end = begin + cycles, before = 0, words = 0;
     bool looked = false;
     for (;;) {
+        if (is_lying(gpu)) {
+            return FERRY_ERROR_DEVICE_LOST;
+        }
         // Another thread's slice may have passed the end while it brought what this one waits for.
         if (ferry_gpu_events(gpu) > events) {
             return FERRY_OK;
@@ -305,7 +340,7 @@ static void count_entries(struct ferry_gpu *gpu, uint32_t *retired, uint32_t *su
     *retired = *submitted = 0;
     pthread_mutex_lock(&gpu->mutex);
     for (uint32_t ring = 0; ring < FERRY_BAR0_RING_COUNT; ring++) {
-        *retired += gpu->ring[ring].entries != 0 ? gpu->ring[ring].fence->retired : 0;
+        *retired += ferry_gpu_ring_retired(gpu, ring);
         *submitted += gpu->ring[ring].produced;
     }
     pthread_mutex_unlock(&gpu->mutex);
@@ -353,6 +388,9 @@ int ferry_gpu_wait_progress(struct ferry_gpu *gpu, struct ferry_gpu_progress *pr
         return error;
     }
     count_entries(gpu, &retired, &submitted);
+    if (is_lying(gpu)) {
+        return FERRY_ERROR_DEVICE_LOST;
+    }
     // Of one who was told nothing the wait itself has looked whether words move.
     if (ferry_gpu_events(gpu) == events || submitted != progress->submitted) {
         *progress = begin_progress(gpu);
@@ -370,6 +408,7 @@ int ferry_gpu_wait_retired(struct ferry_gpu *gpu, uint32_t ring, uint32_t number
         struct ferry_gpu_fence fence;
         const uint64_t events = ferry_gpu_events(gpu);
         int error = ferry_gpu_ring_completed(gpu, ring, &fence);
+        error = error == FERRY_OK && is_lying(gpu) ? FERRY_ERROR_DEVICE_LOST : error;
         if (error != FERRY_OK || (int32_t)(fence.retired - number) >= 0) {
             return error;
         }

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device layer over a fake link: who waits in turns for what a device tells, and one that tells and tells.
+#include <string.h>
+
+#include "device/device_state.h"
+#include "link/problem.h"
 #include "rig.h"
 
 #define MOST_TURNS 3000u
@@ -106,4 +110,55 @@ void a_wait_of_before_is_not_counted(void **context)
     // Who hears nothing is told so as ever.
     state->fake->tells = false;
     assert_int_equal(ferry_gpu_wait_progress(state->gpu, &progress), FERRY_ERROR_TIMEOUT);
+}
+
+/// What the ring's record says by now: so many entries of it are done.
+static void tell_retired(struct state *state, uint32_t ring, uint32_t retired)
+{
+    const volatile struct ferry_fence_record *record = state->gpu->ring[ring].fence;
+    ((volatile struct ferry_fence_record *)(uintptr_t)record)->retired = retired;
+}
+
+static void is_lost(struct state *state, const char *why)
+{
+    const struct ferry_gpu_entry entry = {0};
+    struct ferry_gpu_fence fence;
+    ferry_problem_clear();
+    assert_int_equal(ferry_gpu_ring_completed(state->gpu, 1, &fence), FERRY_OK);
+    assert_int_equal(fence.retired, 1);
+    if (strstr(ferry_problem(), why) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", why, ferry_problem());
+    assert_int_equal(ferry_gpu_ring_pending(state->gpu, 1), 1);
+    assert_int_equal(ferry_gpu_wait(state->gpu, 0), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(ferry_gpu_wait_progress(state->gpu, &progress), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(ferry_gpu_wait_retired(state->gpu, 1, 2, 0), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, NULL), FERRY_ERROR_DEVICE_LOST);
+}
+
+static void one_done_one_hangs(struct state *state)
+{
+    const struct ferry_gpu_entry entry = {0};
+    progress = (struct ferry_gpu_progress){0};
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 1, 4, 7), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, NULL), FERRY_OK);
+    assert_int_equal(ferry_gpu_wait_retired(state->gpu, 1, 1, 0), FERRY_OK);
+    hang_one(state);
+}
+
+// Whoever believed a record of more entries than there were would take memory back under one that runs, and tell of
+// ends without an end.
+void a_device_that_has_done_more_than_there_was_is_lost(void **context)
+{
+    struct state *state = *context;
+    one_done_one_hangs(state);
+    tell_retired(state, 1, 3);
+    is_lost(state, "it has done 3 entries of ring 1, of which there were 2, 1 of them done before: ");
+}
+
+void a_device_that_has_done_less_than_before_is_lost(void **context)
+{
+    struct state *state = *context;
+    one_done_one_hangs(state);
+    tell_retired(state, 1, 0);
+    is_lost(state, "it has done 0 entries of ring 1");
 }
