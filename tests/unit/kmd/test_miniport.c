@@ -313,6 +313,13 @@ static void patch_refuses_what_it_did_not_build(void **state)
     assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_INVALID_PARAMETER);
 }
 
+// So many entries of the ring have ended, of those that were submitted up to `newest`.
+static void set_retired(struct rig *rig, struct ferry_fence_record *record, uint32_t retired, uint32_t newest)
+{
+    rig->gpu->ring[2].produced = newest;
+    rig->gpu->ring[2].retired = record->retired = retired;
+}
+
 // As if so many jobs of others had ended since: what no job has named for long is idle, and stays so.
 static void what_was_idle_for_long_stays_idle(void **state)
 {
@@ -328,13 +335,13 @@ static void what_was_idle_for_long_stays_idle(void **state)
     record = (struct ferry_fence_record *)((char *)record + 2 * FERRY_GPU_RECORD_STRIDE);
     const uint32_t was = record->retired;
     for (uint32_t n = 0; n < 32; n++) {
-        record->retired = was + 1 + n * 0x08000000;
+        set_retired(rig, record, was + 1 + n * 0x08000000, was + 1 + n * 0x08000000);
         assert_false(kmd_allocation_is_busy(rig->adapter, allocation, 0));
     }
     // Of a full ring's newest job it is busy.
-    record->retired = was - KMD_RING_ENTRIES;
+    set_retired(rig, record, was - KMD_RING_ENTRIES, was);
     assert_true(kmd_allocation_is_busy(rig->adapter, allocation, 0));
-    record->retired = was;
+    set_retired(rig, record, was, was);
     ferry_gpu_memory_free(rig->gpu, &commands);
     destroy_allocation(rig, allocation);
 }
