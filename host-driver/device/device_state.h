@@ -57,7 +57,7 @@ struct ferry_gpu {
     void *handler_context;
 };
 
-// rings.c
+// retired.c
 /// Entries of the ring that have retired; what was written before the record says so may be read behind this. 0 for a
 /// ring that was not made.
 uint32_t ferry_gpu_ring_retired(struct ferry_gpu *gpu, uint32_t ring);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "device/device_state.h"
-#include "link/problem.h"
 
 #define ENTRIES_LOG2_MAX 12u
 // A wait gives the mutex away after so many cycles, so that other threads get their turn while it goes on.
@@ -20,28 +19,6 @@ static uint32_t ring_register(uint32_t ring, uint32_t offset)
 static bool ring_made(const struct ferry_gpu *gpu, uint32_t ring)
 {
     return ring < gpu->info.rings && gpu->ring[ring].entries != 0;
-}
-
-uint32_t ferry_gpu_ring_retired(struct ferry_gpu *gpu, uint32_t number)
-{
-    struct ferry_gpu_ring *ring = &gpu->ring[number];
-    if (ring->entries == 0) {
-        return 0;
-    }
-    // What is read behind the count is as new as it, and so is what the entry has written: no processor may read that
-    // before, or a fault of an entry that is counted would not be among the faults.
-    const uint32_t told = __atomic_load_n(&ring->fence->retired, __ATOMIC_ACQUIRE);
-    const uint32_t submitted = ring->produced + ring->ringing;
-    // More than there were, or fewer than before: whoever believed it would give memory back under entries that run.
-    if (told - ring->retired <= submitted - ring->retired) {
-        ring->retired = told;
-    } else if (!gpu->lies) {
-        gpu->lies = true;
-        ferry_problem_set("the device says that it has done %u entries of ring %u, of which there were %u, %u of them "
-                          "done before: is its bitstream whole?",
-                          told, number, submitted, ring->retired);
-    }
-    return ring->retired;
 }
 
 static int make_ring(struct ferry_gpu *gpu, uint32_t ring, uint32_t entries_log2, uint32_t rights)
