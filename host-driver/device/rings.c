@@ -285,10 +285,11 @@ int ferry_gpu_wait_after(struct ferry_gpu *gpu, uint64_t events, uint64_t cycles
         }
         const uint64_t now = ferry_gpu_cycles(gpu);
         if (now >= end) {
-            // Other threads' slices may have taken all the time there was to look in: then it begins anew.
+            // Other threads' slices may have taken all the time there was to look in: then it begins anew, behind the
+            // look, since as much may pass before that.
             if (patient && !looked && words_moved(gpu, &before)) {
                 looked = true;
-                end = now + cycles;
+                end = ferry_gpu_cycles(gpu) + cycles;
                 continue;
             }
             // One buffer may take longer by far: 16 MiB are as many words.

@@ -199,6 +199,8 @@ static int read_block(struct ferry_link *link, enum ferry_bar bar, uint64_t offs
     }
     if (offset == FERRY_BAR0_COUNTER_AT) {
         fake->counter_reads++;
+        fake->cycles += fake->leap_before_look;
+        fake->leap_before_look = 0;
         if (fake->cycles >= fake->deaf_from && fake->cycles < fake->deaf_until) {
             return FERRY_ERROR_TIMEOUT;
         }

@@ -34,7 +34,8 @@ struct fake_link {
     uint64_t still_from;            // The cycle from which on it does no more; 0 = it goes on.
     uint64_t deaf_from, deaf_until; // Cycles between which reads of counters end in TIMEOUT.
     uint32_t counter_reads;         // That came.
-    uint64_t leap;                  // So long other threads run the device beside the next slice.
+    uint64_t leap;                  // So long other threads run the device beside the next slice;
+    uint64_t leap_before_look;      // and so long before the next read of counters.
     uint64_t doorbell_at[FERRY_BAR0_RING_COUNT];
     uint32_t retired[FERRY_BAR0_RING_COUNT];
     uint32_t error_status;      // Status that entries retire with.

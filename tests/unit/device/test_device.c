@@ -194,6 +194,10 @@ static void words_are_looked_at_twice(void **context)
     state->fake->leap = FERRY_GPU_DEFAULT_TIMEOUT;
     assert_int_equal(ferry_gpu_wait(state->gpu, 0), FERRY_OK);
     assert_true(ferry_gpu_cycles(state->gpu) - before < 3 * (uint64_t)FERRY_GPU_DEFAULT_TIMEOUT);
+    // And from its look on, however long others had the device before that.
+    state->fake->leap = FERRY_GPU_DEFAULT_TIMEOUT;
+    state->fake->leap_before_look = 2 * (uint64_t)FERRY_GPU_DEFAULT_TIMEOUT;
+    assert_int_equal(ferry_gpu_wait(state->gpu, 0), FERRY_OK);
     // Nor is a second one that fails another number.
     state->fake->deaf_from = ferry_gpu_cycles(state->gpu) + FERRY_GPU_DEFAULT_TIMEOUT / 2;
     state->fake->deaf_until = UINT64_MAX;
