@@ -4,18 +4,22 @@
 
 #define RESET_POLL_CYCLES 500u
 
-/// Find out about doorbells that were given up: a read of the register does not pass the write on the link (2.4.1), so
-/// what it says is final. Such an entry counts as one that did nothing, or not at all.
+/// Enable rings that may have stayed closed, and find out about doorbells that were given up: a read of the register
+/// does not pass the write on the link (2.4.1), so what it says is final. Such an entry counts as one that did nothing,
+/// or not at all.
 static int reopen_rings(struct ferry_gpu *gpu)
 {
     for (uint32_t n = 0; n < FERRY_BAR0_RING_COUNT; n++) {
         struct ferry_gpu_ring *ring = &gpu->ring[n];
         uint32_t producer;
-        if (!ring->lost) {
+        int error = ring->closed ? ferry_gpu_ring_open(gpu, n) : FERRY_OK;
+        if (error == FERRY_OK && !ring->lost) {
             continue;
         }
-        int error = ferry_gpu_register_read(
-            gpu, FERRY_BAR0_RING_AT + n * FERRY_BAR0_RING_STRIDE + FERRY_BAR0_RING_PRODUCER, &producer);
+        error = error != FERRY_OK
+                    ? error
+                    : ferry_gpu_register_read(
+                          gpu, FERRY_BAR0_RING_AT + n * FERRY_BAR0_RING_STRIDE + FERRY_BAR0_RING_PRODUCER, &producer);
         if (error != FERRY_OK) {
             return error;
         }

@@ -102,8 +102,9 @@ int ferry_gpu_ring_create(struct ferry_gpu *gpu, uint32_t ring, uint32_t entries
 #define FERRY_GPU_DOORBELLS 4u
 int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct ferry_gpu_entry *entry, uint32_t *number);
 /// Take back what no command slot was taken for yet: these entries are empty ones from now on, which retire like any.
-/// *first: number of the first of them, or of the entry that comes next. Errors: ARGUMENT, those of a register's
-/// access.
+/// *first: number of the first of them, or of the entry that comes next, on an error too: a ring that stays closed is
+/// opened by the next reset of the engine. Errors: ARGUMENT, DEVICE_LOST (a number that cannot be), those of a
+/// register's access.
 int ferry_gpu_ring_take_back(struct ferry_gpu *gpu, uint32_t ring, uint32_t *first);
 /// Look at the fence record in host memory; does not run the device. Errors: ARGUMENT.
 int ferry_gpu_ring_completed(struct ferry_gpu *gpu, uint32_t ring, struct ferry_gpu_fence *fence);

@@ -20,6 +20,7 @@ struct ferry_gpu_ring {
     uint64_t last_fence; // Fence value of the entry submitted last.
     bool lost;           // Whether the device has the last entry's doorbell is not known; until a reset of the engine
                          // shows it, the ring takes no more.
+    bool closed;         // It may not be enabled; a reset of the engine sees to that too.
     bool given_up;       // An entry was, once; the fence value that it kept.
     uint64_t given_up_fence;
     const volatile struct ferry_fence_record *fence;
@@ -61,6 +62,8 @@ struct ferry_gpu {
 /// Entries of the ring that have retired; what was written before the record says so may be read behind this. 0 for a
 /// ring that was not made.
 uint32_t ferry_gpu_ring_retired(struct ferry_gpu *gpu, uint32_t ring);
+/// Enable a ring that was made.
+int ferry_gpu_ring_open(struct ferry_gpu *gpu, uint32_t ring);
 // registers.c
 int ferry_gpu_register_read(struct ferry_gpu *gpu, uint32_t offset, uint32_t *value);
 int ferry_gpu_register_write(struct ferry_gpu *gpu, uint32_t offset, uint32_t value);

@@ -21,6 +21,14 @@ static bool ring_made(const struct ferry_gpu *gpu, uint32_t ring)
     return ring < gpu->info.rings && gpu->ring[ring].entries != 0;
 }
 
+int ferry_gpu_ring_open(struct ferry_gpu *gpu, uint32_t ring)
+{
+    int error = ferry_gpu_register_write(gpu, ring_register(ring, FERRY_BAR0_RING_CONTROL),
+                                         FERRY_BAR0_RING_CONTROL_ENABLE_MASK);
+    gpu->ring[ring].closed = error != FERRY_OK;
+    return error;
+}
+
 static int make_ring(struct ferry_gpu *gpu, uint32_t ring, uint32_t entries_log2, uint32_t rights)
 {
     struct ferry_gpu_ring *made = &gpu->ring[ring];
@@ -130,6 +138,27 @@ int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct fer
 // Longer than the device takes from its look at whether a ring is enabled to the slot.
 #define LOOK_CYCLES 100u
 
+/// *fetched: entries of the ring that the device has asked for, once it is closed.
+static int close_ring(struct ferry_gpu *gpu, uint32_t ring, uint32_t *fetched)
+{
+    struct ferry_gpu_ring *from = &gpu->ring[ring];
+    int error = ferry_gpu_register_write(gpu, ring_register(ring, FERRY_BAR0_RING_CONTROL), 0);
+    // Read twice: behind the first time it is closed for certain.
+    for (unsigned n = 0; n < 2 && error == FERRY_OK; n++) {
+        error = ferry_gpu_register_read(gpu, ring_register(ring, FERRY_BAR0_RING_FETCHED), fetched);
+        error = error == FERRY_OK && n == 0 ? ferry_gpu_pump(gpu, LOOK_CYCLES) : error;
+    }
+    // Whoever believed another number would empty entries that run.
+    if (error == FERRY_OK && from->produced - *fetched > from->produced - ferry_gpu_ring_retired(gpu, ring)) {
+        ferry_problem_set("the device says that it has fetched %u entries of ring %u, of which there were %u, %u of "
+                          "them done before: is its bitstream whole?",
+                          *fetched, ring, from->produced, from->retired);
+        gpu->lies = true;
+        error = FERRY_ERROR_DEVICE_LOST;
+    }
+    return error;
+}
+
 int ferry_gpu_ring_take_back(struct ferry_gpu *gpu, uint32_t ring, uint32_t *first)
 {
     if (first == NULL || !ring_made(gpu, ring)) {
@@ -138,22 +167,19 @@ int ferry_gpu_ring_take_back(struct ferry_gpu *gpu, uint32_t ring, uint32_t *fir
     pthread_mutex_lock(&gpu->mutex);
     struct ferry_gpu_ring *from = &gpu->ring[ring];
     struct ferry_ring_entry *entries = from->memory.address;
-    const uint32_t control = ring_register(ring, FERRY_BAR0_RING_CONTROL);
-    uint32_t fetched = from->produced;
-    int error = ferry_gpu_register_write(gpu, control, 0);
-    // Read twice: behind the first time it is closed for certain.
-    for (unsigned n = 0; n < 2 && error == FERRY_OK; n++) {
-        error = ferry_gpu_register_read(gpu, ring_register(ring, FERRY_BAR0_RING_FETCHED), &fetched);
-        error = error == FERRY_OK && n == 0 ? ferry_gpu_pump(gpu, LOOK_CYCLES) : error;
-    }
-    for (uint32_t n = fetched; n != from->produced && error == FERRY_OK; n++) {
+    uint32_t fetched = 0;
+    const int closed = close_ring(gpu, ring, &fetched);
+    fetched = closed == FERRY_OK ? fetched : from->produced;
+    for (uint32_t n = fetched; n != from->produced; n++) {
         struct ferry_ring_entry *entry = &entries[n % from->entries];
         *entry = (struct ferry_ring_entry){.fence_value = entry->fence_value};
     }
     *first = fetched + 1;
-    const int opened = ferry_gpu_register_write(gpu, control, FERRY_BAR0_RING_CONTROL_ENABLE_MASK);
+    const int opened = ferry_gpu_ring_open(gpu, ring);
+    // The write that closes it may come yet, behind the one that opens it.
+    from->closed |= closed != FERRY_OK;
     pthread_mutex_unlock(&gpu->mutex);
-    return error == FERRY_OK ? opened : error;
+    return closed == FERRY_OK ? opened : closed;
 }
 
 int ferry_gpu_ring_completed(struct ferry_gpu *gpu, uint32_t ring, struct ferry_gpu_fence *fence)

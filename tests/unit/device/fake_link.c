@@ -159,7 +159,9 @@ static int write32(struct ferry_link *link, enum ferry_bar bar, uint64_t offset,
 {
     struct fake_link *fake = of(link);
     (void)bar;
-    if (fake->write_error != FERRY_OK) {
+    if (fake->write_error != FERRY_OK && fake->write_passes > 0) {
+        fake->write_passes--;
+    } else if (fake->write_error != FERRY_OK) {
         int error = fake->write_error;
         fake->write_error = fake->write_errors_more > 0 ? error : FERRY_OK;
         fake->write_errors_more -= fake->write_errors_more > 0;

@@ -41,7 +41,8 @@ struct fake_link {
     uint32_t error_status;      // Status that entries retire with.
     uint32_t carry_reads;       // Reads of the counters during which CYCLES carries into its high word.
     int fail_reads;             // Register reads that end in TIMEOUT.
-    int write_error;            // What the next write of a register ends in; it does not arrive. 0 = it arrives.
+    unsigned write_passes;      // So many writes of a register arrive before
+    int write_error;            // what the next one ends in; it does not arrive. 0 = it arrives.
     unsigned write_errors_more; // And so many behind it.
     // Causes that a write clears, which has not arrived: it is posted, and arrives before the next read does.
     uint32_t clear_under_way;

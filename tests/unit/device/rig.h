@@ -73,6 +73,8 @@ void a_ring_that_could_not_be_made_leaves_nothing(void **context);
 void a_range_may_be_empty_and_a_limit_left(void **context);
 void a_range_that_moves_is_empty_in_between(void **context);
 void a_lost_doorbells_entry_is_not_the_newest(void **context);
+void a_ring_that_stays_closed_is_opened_by_a_reset(void **context);
+void a_device_that_has_fetched_what_cannot_be_is_lost(void **context);
 void what_stands_behind_a_ring_is_no_entry(void **context);
 void what_was_told_of_an_entry_is_not_of_the_next_one(void **context);
 void a_refused_write_is_told_once(void **context);

@@ -468,6 +468,8 @@ int main(void)
         CASE(a_range_may_be_empty_and_a_limit_left),
         CASE(a_range_that_moves_is_empty_in_between),
         CASE(a_lost_doorbells_entry_is_not_the_newest),
+        CASE(a_ring_that_stays_closed_is_opened_by_a_reset),
+        CASE(a_device_that_has_fetched_what_cannot_be_is_lost),
         CASE(what_stands_behind_a_ring_is_no_entry),
         CASE(what_was_told_of_an_entry_is_not_of_the_next_one),
         CASE(a_refused_write_is_told_once),

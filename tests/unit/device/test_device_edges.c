@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device/kept_pages.h"
+#include "link/problem.h"
 
 static struct ferry_fault take(struct state *state)
 {
@@ -85,6 +86,70 @@ void a_lost_doorbells_entry_is_not_the_newest(void **context)
     state->fake->write_errors_more = FERRY_GPU_DOORBELLS - 1;
     assert_int_equal(ferry_gpu_ring_submit(state->gpu, 2, &entry, NULL), FERRY_ERROR_DEVICE_LOST);
     assert_int_equal(ferry_gpu_ring_newest(state->gpu, 2), 1);
+}
+
+// Of a ring with three entries that do not end the device has fetched one.
+static uint32_t *fetch_one_of_three(struct state *state)
+{
+    const uint32_t at = FERRY_BAR0_RING_AT + 2 * FERRY_BAR0_RING_STRIDE + FERRY_BAR0_RING_FETCHED;
+    const struct ferry_gpu_entry entry = {.buffer_address = 0x1000, .buffer_bytes = 8, .fence_value = 41};
+    state->fake->retire_cycles = 0;
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 2, 2, 0), FERRY_OK);
+    for (uint32_t n = 1; n < 4; n++)
+        assert_int_equal(submit(state, &entry), n);
+    state->fake->registers[at / 4] = 1;
+    return &state->fake->registers[at / 4];
+}
+
+static unsigned entries_left(struct state *state)
+{
+    unsigned left = 0;
+    for (uint32_t n = 0; n < 4; n++)
+        left += fake_link_entry(state->fake, 2, n)->buffer_bytes != 0;
+    return left;
+}
+
+// The link stands still at one of the two writes, or at the first read: either nothing was taken back, or what was is
+// told, and the next reset of the engine opens the ring.
+void a_ring_that_stays_closed_is_opened_by_a_reset(void **context)
+{
+    struct state *state = *context;
+    fetch_one_of_three(state);
+    const uint32_t at = FERRY_BAR0_RING_AT + 2 * FERRY_BAR0_RING_STRIDE + FERRY_BAR0_RING_CONTROL;
+    uint32_t first = 0;
+    state->fake->write_error = FERRY_ERROR_TIMEOUT;
+    assert_int_equal(ferry_gpu_ring_take_back(state->gpu, 2, &first), FERRY_ERROR_TIMEOUT);
+    assert_true(first == 4 && entries_left(state) == 3);
+    state->fake->registers[at / 4] = 0; // It comes after all.
+    assert_int_equal(ferry_gpu_reset_engine(state->gpu), FERRY_OK);
+    assert_int_equal(reg(state, at), FERRY_BAR0_RING_CONTROL_ENABLE_MASK);
+    state->fake->fail_reads = 1;
+    assert_int_equal(ferry_gpu_ring_take_back(state->gpu, 2, &first), FERRY_ERROR_TIMEOUT);
+    assert_true(first == 4 && entries_left(state) == 3);
+    assert_int_equal(reg(state, at), FERRY_BAR0_RING_CONTROL_ENABLE_MASK);
+    state->fake->write_passes = 1;
+    state->fake->write_error = FERRY_ERROR_TIMEOUT;
+    assert_int_equal(ferry_gpu_ring_take_back(state->gpu, 2, &first), FERRY_ERROR_TIMEOUT);
+    assert_true(first == 2 && entries_left(state) == 1);
+    assert_int_equal(reg(state, at), 0);
+    assert_int_equal(ferry_gpu_reset_engine(state->gpu), FERRY_OK);
+    assert_int_equal(reg(state, at), FERRY_BAR0_RING_CONTROL_ENABLE_MASK);
+}
+
+// Nor is a number believed that says of entries under way that nobody has fetched them, or of others than there are.
+void a_device_that_has_fetched_what_cannot_be_is_lost(void **context)
+{
+    struct state *state = *context;
+    uint32_t *fetched = fetch_one_of_three(state), first = 0;
+    const uint32_t wrong[] = {0xffffffff, 4, 0x80000000};
+    for (unsigned n = 0; n < 3; n++) {
+        *fetched = wrong[n];
+        ferry_problem_clear();
+        assert_int_equal(ferry_gpu_ring_take_back(state->gpu, 2, &first), FERRY_ERROR_DEVICE_LOST);
+        assert_true(first == 4 && entries_left(state) == 3);
+        assert_non_null(strstr(ferry_problem(), " entries of ring 2, of which there were 3, 0 of them done before: "));
+        assert_int_equal(ferry_gpu_wait(state->gpu, 0), FERRY_ERROR_DEVICE_LOST);
+    }
 }
 
 // The place behind the last entry of a ring is in its page all the same.
