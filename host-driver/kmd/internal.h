@@ -95,8 +95,11 @@ struct kmd_ring {
     // Buffers that went on in their middle, the newest ones, by number of such buffers: as which, and where.
     uint32_t resumed_as[KMD_RING_ENTRIES], resumed_at[KMD_RING_ENTRIES], resumed;
     bool skipped[KMD_RING_ENTRIES]; // Nobody's: it was given up, and its doorbell came after all; or it was taken back.
-    uint32_t last_fence_id;         // Of the newest completed entry.
-    // Submitted, and not taken by the link: they go in once a reset of the engine has opened the ring again.
+    bool taken[KMD_RING_ENTRIES];   // Taken back, and the manager has not heard of it.
+    bool any_taken;
+    uint32_t last_fence_id; // Of the newest completed entry.
+    // Submitted, and not taken by the link, or behind what is taken back: they go in once a reset of the engine has
+    // opened the ring again, or are told as aborted then.
     struct ferry_gpu_entry waiting[KMD_RING_ENTRIES];
     uint32_t waiting_count;
     // What was named for one of them was named for a number that is so much too low, until this entry has retired.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resets. The engine is one for all rings: a reset aborts every buffer that the device has fetched, whatever its node.
 // Buffers that still stand in a ring in host memory are untouched and run afterwards.
+#include <string.h>
+
 #include "kmd/internal.h"
 
 static int fetched(struct kmd_adapter *adapter, uint32_t node, uint32_t *number)
@@ -37,22 +39,24 @@ static int let_fetch(struct kmd_adapter *adapter)
 
 // The last free slot is the paging ring's, so beside paging a job may stand in its ring though the manager has no more
 // with the device than that has slots. As slots become free it would run, before what is cut off does so again: it is
-// taken back, and told as aborted. *first: number of the first such entry, or of the one that comes next.
-static int take_back(struct kmd_adapter *adapter, uint32_t node, uint32_t *first)
+// taken back, and told as aborted once the reset is over; if that fails, by the next one.
+static int take_back(struct kmd_adapter *adapter, uint32_t node)
 {
     struct kmd_ring *ring = &adapter->rings[node];
     uint32_t number;
     int error = fetched(adapter, node, &number);
 
-    *first = ring->submitted + 1;
-    if (error != FERRY_OK || ring->lost || kmd_reached(number, ring->submitted))
+    if (error != FERRY_OK || kmd_reached(number, ring->submitted))
         return error;
-    error = ferry_gpu_ring_take_back(adapter->gpu, node, first);
-    // By an earlier reset already, and not even fetched since: told.
-    while (kmd_reached(ring->submitted, *first) && ring->skipped[*first % KMD_RING_ENTRIES])
-        ++*first;
-    for (number = *first; error == FERRY_OK && kmd_reached(ring->submitted, number); number++)
-        ring->skipped[number % KMD_RING_ENTRIES] = true;
+    error = ferry_gpu_ring_take_back(adapter->gpu, node, &number);
+    for (; kmd_reached(ring->submitted, number); number++) {
+        uint32_t slot = number % KMD_RING_ENTRIES;
+
+        // Those that are skipped an earlier reset has taken back.
+        ring->taken[slot] |= !ring->skipped[slot];
+        ring->any_taken |= ring->taken[slot];
+        ring->skipped[slot] = true;
+    }
     return error;
 }
 
@@ -68,12 +72,22 @@ static void tell_aborted(struct kmd_adapter *adapter, uint32_t node, uint32_t fe
     adapter->os.DxgkCbQueueDpc(adapter->os.DeviceHandle);
 }
 
-static void tell_taken_back(struct kmd_adapter *adapter, uint32_t node, uint32_t first)
+// As aborted, or, of the node that is reset, by LastAbortedFenceId.
+static void tell_taken_back(struct kmd_adapter *adapter, uint32_t node, bool by_last)
 {
-    const struct kmd_ring *ring = &adapter->rings[node];
+    struct kmd_ring *ring = &adapter->rings[node];
 
-    for (uint32_t number = first; kmd_reached(ring->submitted, number); number++)
-        tell_aborted(adapter, node, ring->fence_ids[number % KMD_RING_ENTRIES]);
+    for (uint32_t number = ring->submitted - KMD_RING_ENTRIES + 1; ring->any_taken && number != ring->submitted + 1;
+         number++) {
+        uint32_t slot = number % KMD_RING_ENTRIES;
+
+        if (ring->taken[slot] && by_last)
+            ring->last_fence_id = ring->fence_ids[slot];
+        else if (ring->taken[slot])
+            tell_aborted(adapter, node, ring->fence_ids[slot]);
+        ring->taken[slot] = false;
+    }
+    ring->any_taken = false;
 }
 
 // Reset the engine and wait until all that was fetched before has retired. numbers[n]: the last such entry of ring n.
@@ -102,9 +116,11 @@ static void tell_what_ended(struct kmd_adapter *adapter, uint32_t node, uint32_t
     kmd_tell(adapter, node, kmd_ended_before_cut(&adapter->rings[node], aborted));
 }
 
-// Something of the ring that the manager has not heard of was cut off.
+// Something of the ring that the manager has not heard of was cut off, or taken back.
 static bool cut_off(const struct kmd_ring *ring)
 {
+    if (ring->any_taken)
+        return true;
     for (uint32_t number = ring->notified + 1; kmd_reached(ring->submitted, number); number++)
         if (ring->aborted[number % KMD_RING_ENTRIES])
             return true;
@@ -132,7 +148,7 @@ static void tell_waiting(struct kmd_adapter *adapter, uint32_t node)
 NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
 {
     struct kmd_adapter *adapter = hAdapter;
-    uint32_t numbers[KMD_RINGS], taken[KMD_RINGS];
+    uint32_t numbers[KMD_RINGS];
     bool cut[KMD_RINGS];
 
     if (!adapter || !arguments || arguments->NodeOrdinal >= KMD_RINGS)
@@ -141,7 +157,7 @@ NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
     int error = let_fetch(adapter);
     kmd_interrupt_routine(adapter, 0); // What has ended by itself is told first.
     for (uint32_t node = 0; node < KMD_RINGS && error == FERRY_OK; node++)
-        error = take_back(adapter, node, &taken[node]);
+        error = take_back(adapter, node);
     adapter->resetting = 1 + arguments->NodeOrdinal;
     if (error == FERRY_OK)
         error = reset(adapter, numbers);
@@ -159,15 +175,14 @@ NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
         ring->notified = aborted;
         ring->last_fence_id = ring->fence_ids[aborted % KMD_RING_ENTRIES];
     }
-    if (kmd_reached(ring->submitted, taken[arguments->NodeOrdinal]))
-        ring->last_fence_id = ring->fence_ids[ring->submitted % KMD_RING_ENTRIES];
+    tell_taken_back(adapter, arguments->NodeOrdinal, true);
     if (cut[arguments->NodeOrdinal] && ring->waiting_count)
         drop_waiting(ring);
     arguments->LastAbortedFenceId = ring->last_fence_id;
     kmd_interrupt_routine(adapter, 0);
     for (uint32_t node = 0; node < KMD_RINGS; node++)
         if (node != arguments->NodeOrdinal)
-            tell_taken_back(adapter, node, taken[node]);
+            tell_taken_back(adapter, node, false);
     // What the link did not take has not begun. Where nothing before it was cut off it goes in now, and nobody is told.
     for (uint32_t node = 0; node < KMD_RINGS && error == FERRY_OK; node++) {
         if (cut[node])
@@ -216,6 +231,8 @@ static NTSTATUS empty_rings(struct kmd_adapter *adapter)
         ring->notified = ring->submitted;
         if (ring->submitted)
             ring->last_fence_id = ring->fence_ids[ring->submitted % KMD_RING_ENTRIES];
+        memset(ring->taken, 0, sizeof ring->taken);
+        ring->any_taken = false;
         drop_waiting(ring);
     }
     return STATUS_SUCCESS;

@@ -63,6 +63,7 @@ static void enter_fence(struct kmd_ring *ring, uint32_t number, uint32_t fence_i
     ring->fence_ids[slot] = fence_id;
     ring->faulted[slot] = ring->aborted[slot] = false;
     ring->skipped[slot] = skipped;
+    ring->taken[slot] = false;
     ring->submitted = number;
 }
 
@@ -85,7 +86,8 @@ static int enter_or_keep(struct kmd_adapter *adapter, uint32_t node, const struc
     struct kmd_ring *ring = &adapter->rings[node];
     uint32_t number = 0;
 
-    if (!ring->waiting_count) {
+    // Behind one that a reset has taken back before it failed nothing may run.
+    if (!ring->waiting_count && !ring->any_taken) {
         int error = enter(adapter, node, entry, &number);
 
         if (error == FERRY_OK)
@@ -158,7 +160,7 @@ static bool answer_preemption(struct kmd_adapter *adapter, uint32_t node)
 {
     struct kmd_ring *ring = &adapter->rings[node];
 
-    if (!ring->preempting || ring->notified != ring->submitted || ring->waiting_count)
+    if (!ring->preempting || ring->notified != ring->submitted || ring->waiting_count || ring->any_taken)
         return false;
     ring->preempting = false;
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_PREEMPTED};

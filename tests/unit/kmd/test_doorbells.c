@@ -14,6 +14,7 @@
 enum fate { TAKEN, LOST, LATE, SWALLOWED };
 static unsigned doorbells;
 static unsigned taken_first; // So many of them are taken before that.
+static uint64_t refused;     // A register of which the next write is not taken; 0 = none, as nobody writes that one.
 
 static struct ferry_link_operations slow_operations;
 static const struct ferry_link_operations *own_operations;
@@ -25,6 +26,10 @@ static int slow_write32(struct ferry_link *link, enum ferry_bar bar, uint64_t of
 {
     enum fate now = fate;
 
+    if (bar == FERRY_BAR_REGISTERS && refused && offset == refused) {
+        refused = 0;
+        return FERRY_ERROR_TIMEOUT;
+    }
     if (bar != FERRY_BAR_REGISTERS || offset != DOORBELL || taken_first > 0) {
         taken_first -= bar == FERRY_BAR_REGISTERS && offset == DOORBELL;
         return own_operations->write32(link, bar, offset, value);
@@ -351,6 +356,57 @@ static void and_when_another_node_is_reset(void **state)
     end(rig);
 }
 
+// What comes late is nobody's there either: the one before it, which has ended, is not told of again.
+static void one_that_comes_late_is_not_taken_back(void **state)
+{
+    struct rig *rig = *state;
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 3};
+
+    lose_22(rig, LATE);
+    run(rig);
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    both_have_run(rig, 1);
+    end(rig);
+}
+
+// Four jobs are more than there are slots for: the last one is taken back. The reset fails, and what comes then stays
+// behind it; the next reset tells of all of them, in their order.
+static void what_was_taken_back_is_told_though_the_reset_failed(void **state)
+{
+    struct rig *rig = *state;
+
+    begin(rig);
+    for (UINT node = 2; node < 4; node++) {
+        DXGKARG_RESETENGINE reset = {.NodeOrdinal = node};
+        uint32_t fence = node == 2 ? 21 : 30;
+        unsigned notes = rig->note_count;
+
+        ferry_model_hang(rig->model);
+        for (uint32_t n = 0; n < 4; n++)
+            submit_user(rig, &commands, allocation, 0, fence + n);
+        run(rig);
+        refused = FERRY_BAR0_CONTROL;
+        assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_IO_TIMEOUT);
+        submit_user(rig, &commands, allocation, 0, fence + 4);
+        run(rig);
+        assert_int_equal(rig->note_count, notes);
+        assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+        if (node == 2) {
+            assert_int_equal(reset.LastAbortedFenceId, fence + 4);
+            assert_int_equal(rig->note_count, notes);
+        } else {
+            assert_int_equal(rig->note_count, notes + 5);
+            for (unsigned i = 0; i < 5; i++) {
+                assert_int_equal(rig->notes[notes + i].type, DXGK_INTERRUPT_DMA_FAULTED);
+                assert_int_equal(rig->notes[notes + i].fence, fence + i);
+            }
+        }
+        assert_int_equal(current_fence(rig), fence + 4);
+        works_from(rig, fence + 5);
+    }
+    end(rig);
+}
+
 // The link says that it took it, and the device never hears of it.
 static void work_that_never_arrives_ends_a_reset_by_name(void **state)
 {
@@ -394,6 +450,8 @@ int main(void)
         CASE(one_that_comes_late_tells_of_no_fence),
         CASE(what_waits_behind_a_hang_is_aborted_with_it),
         CASE(and_when_another_node_is_reset),
+        CASE(one_that_comes_late_is_not_taken_back),
+        CASE(what_was_taken_back_is_told_though_the_reset_failed),
         CASE(work_that_never_arrives_ends_a_reset_by_name),
         CASE(a_restart_opens_the_ring_too),
     };
