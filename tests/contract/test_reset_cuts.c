@@ -326,6 +326,12 @@ static void what_has_ended_behind_a_fault_amid_a_reset_does_not_run_twice(void *
     assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fences[1]), FERRY_OK);
     expect_words(world, list[0], 101, PAGES(2));
     expect_words(world, list[1], 100, PAGES(2));
+    // Those that come in their memory run.
+    for (unsigned k = 0; k < 2; k++)
+        fences[k] = world_gpu_fill(world, list[k], 0, (uint32_t)PAGES(2), 0xC0C0C0C0 + k);
+    assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fences[1]), FERRY_OK);
+    for (unsigned k = 0; k < 2; k++)
+        expect_words(world, list[k], 0xC0C0C0C0 + k, PAGES(2));
     world_close(world);
 }
 

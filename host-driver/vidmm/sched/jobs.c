@@ -178,7 +178,7 @@ int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *cont
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
     job->status = STATUS_SUCCESS;
-    job->aborted = job->counted = job->suspect = false;
+    job->aborted = job->done = job->counted = job->suspect = false;
     job->wire = 0;
     job->after_count = 0;
     job->next = NULL;
