@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "device/device_state.h"
+#include "link/problem.h"
 
 #define ENTRIES_LOG2_MAX 12u
 // A wait gives the mutex away after so many cycles, so that other threads get their turn while it goes on.
