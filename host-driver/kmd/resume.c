@@ -29,24 +29,41 @@ void kmd_resume_patched(const DXGKARG_PATCH *p)
     memcpy(note, &begun, sizeof begun);
 }
 
-// A copy that overlaps itself has written over what it read, so only the rest of it may be done; others are as well
-// done again. One whose destination begins inside the source and behind its start goes from its end.
-static void leave_the_rest(uint8_t *packet, uint32_t written)
+// Where the command stands that this submission begins with, NULL if Patch has not seen it or it is no copy.
+static uint8_t *copy_at(const struct kmd_begun *begun, const DXGKARG_SUBMITCOMMAND *s)
 {
-    uint32_t places = get32(packet + 4), bytes = get32(packet + FERRY_PACKET_COPY_BYTES);
+    uint32_t at = s->DmaBufferSubmissionStartOffset + begun->offset;
+
+    if (begun->patched_as != s->SubmissionFenceId || at >= s->DmaBufferSubmissionEndOffset ||
+        s->DmaBufferSubmissionEndOffset - at < FERRY_PACKET_COPY_SIZE)
+        return NULL;
+    uint8_t *packet = (uint8_t *)begun->commands + at;
+    return FERRY_GET(FERRY_PACKET_HEADER_OPCODE, get32(packet)) == FERRY_OPCODE_COPY ? packet : NULL;
+}
+
+// Whether a copy of so many bytes between the places of this one reads what it writes.
+static bool overlaps(const uint8_t *packet, uint64_t bytes)
+{
+    uint32_t places = get32(packet + 4);
     uint64_t source = get64(packet + FERRY_PACKET_COPY_SOURCE);
     uint64_t destination = get64(packet + FERRY_PACKET_COPY_DESTINATION);
 
-    if (FERRY_GET(FERRY_PACKET_HEADER_OPCODE, get32(packet)) != FERRY_OPCODE_COPY || written >= bytes ||
-        FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, places) != FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, places))
+    return FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, places) ==
+               FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, places) &&
+           destination != source && (destination > source ? destination - source : source - destination) < bytes;
+}
+
+// One whose destination begins inside the source and behind its start was written from its end.
+static void leave_the_rest(uint8_t *packet, uint32_t written)
+{
+    uint64_t source = get64(packet + FERRY_PACKET_COPY_SOURCE);
+    uint64_t destination = get64(packet + FERRY_PACKET_COPY_DESTINATION);
+
+    put32(packet + FERRY_PACKET_COPY_BYTES, get32(packet + FERRY_PACKET_COPY_BYTES) - written);
+    if (destination > source)
         return;
-    if (destination > source && destination - source < bytes) {
-        put32(packet + FERRY_PACKET_COPY_BYTES, bytes - written);
-    } else if (destination < source && source - destination < bytes) {
-        put32(packet + FERRY_PACKET_COPY_BYTES, bytes - written);
-        put64(packet + FERRY_PACKET_COPY_SOURCE, source + written);
-        put64(packet + FERRY_PACKET_COPY_DESTINATION, destination + written);
-    }
+    put64(packet + FERRY_PACKET_COPY_SOURCE, source + written);
+    put64(packet + FERRY_PACKET_COPY_DESTINATION, destination + written);
 }
 
 // Whether this slot of the ring holds what became of that submission.
@@ -58,20 +75,30 @@ static bool is_end_of(const struct kmd_ring *ring, uint32_t slot, uint32_t fence
 // The note of the submission before becomes that of this one.
 static void go_on(const struct kmd_ring *ring, const DXGKARG_SUBMITCOMMAND *s, struct kmd_begun *begun)
 {
+    uint32_t written = 0;
+
     for (uint32_t back = 0; back < KMD_RING_ENTRIES; back++) {
         uint32_t slot = (ring->submitted - back) % KMD_RING_ENTRIES;
 
         if (!is_end_of(ring, slot, begun->fence_id))
             continue;
         begun->offset += ring->faulted_at[slot];
-        // Of the same command once more: what is left of it was cut again.
-        begun->written = ring->written[slot] + (ring->faulted_at[slot] ? 0 : begun->written);
+        if (ring->faulted_at[slot])
+            begun->written = 0;
+        written = ring->written[slot];
         break;
     }
-    uint32_t at = s->DmaBufferSubmissionStartOffset + begun->offset;
-    if (begun->written && begun->patched_as == s->SubmissionFenceId && at < s->DmaBufferSubmissionEndOffset &&
-        s->DmaBufferSubmissionEndOffset - at >= FERRY_PACKET_COPY_SIZE)
-        leave_the_rest((uint8_t *)begun->commands + at, begun->written);
+    // A copy that overlaps itself has written over what it read, so only the rest of it may be done. Others are as
+    // well done again, and such a rest too once it is no longer than its sides are apart: the device goes up in it.
+    uint8_t *packet = copy_at(begun, s);
+    if (!packet)
+        return;
+    uint32_t left = get32(packet + FERRY_PACKET_COPY_BYTES) - begun->written;
+    // All of it was never written: such a copy has retired.
+    if (overlaps(packet, left) && written < left)
+        begun->written += written;
+    if (begun->written)
+        leave_the_rest(packet, begun->written);
 }
 
 uint32_t kmd_resume(struct kmd_ring *ring, const DXGKARG_SUBMITCOMMAND *s, bool *names_places)

@@ -273,7 +273,7 @@ static void a_fault_of_a_buffer_that_went_on_counts_from_its_start(void **state)
     ferry_gpu_memory_free(rig->gpu, &commands);
 }
 
-enum { LONG_BYTES = 10000, LONG_PACKETS = 3 };
+enum { LONG_BYTES = 10000, LONG_PACKETS = 4, NEXT_LONG = 30000, NEXT_APART = 100 };
 
 // As the manager does: the commands anew, patched, then submitted.
 static void submit_long_copy(struct rig *rig, const struct ferry_gpu_memory *commands, uint64_t source,
@@ -294,15 +294,25 @@ static void submit_long_copy(struct rig *rig, const struct ferry_gpu_memory *com
     put_copy(packets, 65536, 65536 + 64);
     put_copy(packets + 8, source, destination);
     packets[8 + FERRY_PACKET_COPY_BYTES / 4] = LONG_BYTES;
-    put_copy(packets + 16, 65536 + 64, 65536 + 128);
+    put_copy(packets + 16, NEXT_LONG, NEXT_LONG + NEXT_APART);
+    packets[16 + FERRY_PACKET_COPY_BYTES / 4] = LONG_BYTES;
+    put_copy(packets + 24, 65536 + 64, 65536 + 128);
     assert_int_equal(patch_places(rig, &patch), STATUS_SUCCESS);
     submit_again(rig, commands, bytes, fence, again);
 }
 
-// Of what it wrote over it cannot read again, going up or down, cut once or twice, behind so many bytes or more.
+// Of what it wrote over it cannot read again, going up or down, cut once or more, behind so many bytes or more. The
+// rest of one whose sides are far apart does not overlap any more: it goes up, and is done again from its start. Of the
+// next copy nothing is done yet.
 static void a_copy_that_overlaps_itself_goes_on_with_the_rest(void **state)
 {
-    static const uint32_t cuts[][2] = {{1, 0}, {1, 1}, {1, 4000}, {3000, 0}, {3000, 1}, {6950, 0}};
+    enum { CUTS = 4 };
+    static const struct {
+        uint32_t apart, behind[CUTS];
+    } cuts[] = {
+        {100, {1}},         {100, {1, 1}},     {100, {1, 4000}},     {100, {3000}},        {100, {3000, 1}},
+        {100, {6950}},      {6000, {4500, 1}}, {6000, {4500, 1, 1}}, {6000, {1, 4000, 1}}, {6000, {4500, 3000, 1, 1}},
+        {100, {6950, 3000}}};
     struct rig *rig = *state;
     static uint8_t expected[65536 + 256];
     struct ferry_gpu_memory commands;
@@ -312,15 +322,18 @@ static void a_copy_that_overlaps_itself_goes_on_with_the_rest(void **state)
 
     assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
     for (unsigned i = 0; i < 2 * sizeof cuts / sizeof cuts[0]; i++) {
-        uint64_t source = i & 1 ? 1000 : 1100, destination = i & 1 ? 1100 : 1000;
+        const uint32_t *behind = cuts[i / 2].behind;
+        uint64_t source = 1000, destination = 1000;
 
+        *(i & 1 ? &destination : &source) += cuts[i / 2].apart;
         for (unsigned k = 0; k < sizeof expected; k++)
             expected[k] = local[k] = (uint8_t)(k * 7 + k / 251 + i);
         memmove(expected + destination, expected + source, LONG_BYTES);
+        memmove(expected + NEXT_LONG + NEXT_APART, expected + NEXT_LONG, LONG_BYTES);
         memcpy(expected + 65536 + 64, expected + 65536, 64);
         memcpy(expected + 65536 + 128, expected + 65536, 64);
-        for (unsigned turn = 0; turn < 2 && cuts[i / 2][turn]; turn++) {
-            ferry_model_inject(rig->model, FERRY_MODEL_HANG_IN_COPY, cuts[i / 2][turn]);
+        for (unsigned turn = 0; turn < CUTS && behind[turn]; turn++) {
+            ferry_model_inject(rig->model, FERRY_MODEL_HANG_IN_COPY, behind[turn]);
             submit_long_copy(rig, &commands, source, destination, ++fence, turn > 0);
             run_on(rig);
             assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
