@@ -379,9 +379,10 @@ static void what_was_taken_back_is_told_though_the_reset_failed(void **state)
     struct rig *rig = *state;
 
     begin(rig);
-    for (UINT node = 2; node < 4; node++) {
+    for (unsigned way = 0; way < 3; way++) {
+        const UINT node = way == 0 ? 2 : 3; // The one whose work it is, and another.
         DXGKARG_RESETENGINE reset = {.NodeOrdinal = node};
-        uint32_t fence = node == 2 ? 21 : 30;
+        uint32_t fence = 21 + 9 * way;
         unsigned notes = rig->note_count;
 
         ferry_model_hang(rig->model);
@@ -389,7 +390,7 @@ static void what_was_taken_back_is_told_though_the_reset_failed(void **state)
             submit_user(rig, &commands, allocation, 0, fence + n);
         run(rig);
         refused = FERRY_BAR0_CONTROL;
-        refused_late = node == 3;
+        refused_late = way == 1;
         assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_IO_TIMEOUT);
         submit_user(rig, &commands, allocation, 0, fence + 4);
         run(rig);
