@@ -161,6 +161,7 @@ static NTSTATUS start_device(HANDLE hAdapter, const DXGKRNL_INTERFACE *DxgkInter
     if (adapter->info.rings < KMD_RINGS)
         return STATUS_DEVICE_NOT_READY;
     adapter->os = *DxgkInterface;
+    adapter->reset_failed = false;
     for (uint32_t ring = 0; ring < KMD_RINGS && error == FERRY_OK; ring++)
         error = make_ring(adapter, ring);
     if (error == FERRY_OK)

@@ -82,24 +82,29 @@ struct kmd_begun {
     void *commands;
 };
 
+// What became of a ring's entry, beside having been carried out.
+enum kmd_end {
+    KMD_END_GOOD, // Or it has not ended.
+    KMD_END_FAULTED,
+    KMD_END_ABORTED,    // A reset cut it off.
+    KMD_END_TAKEN_BACK, // A reset emptied it before the device had fetched it.
+    KMD_END_NOBODYS,    // It was given up, and its doorbell came after all.
+};
+
 struct kmd_ring {
     bool made;                            // The device keeps a ring for good; StartDevice may come again.
     uint32_t submitted;                   // Number of the newest entry.
     bool lost;                            // No doorbell behind it was taken; one may come after all.
     uint32_t notified;                    // Number up to which the manager knows.
     uint32_t fence_ids[KMD_RING_ENTRIES]; // By number modulo entries.
-    bool faulted[KMD_RING_ENTRIES];
-    bool aborted[KMD_RING_ENTRIES];        // Faulted as one that a reset cut off.
+    enum kmd_end ends[KMD_RING_ENTRIES];
     uint32_t faulted_at[KMD_RING_ENTRIES]; // At this offset of what was submitted: what is before it is done.
     uint32_t written[KMD_RING_ENTRIES];    // So many bytes of the copy there are written, which a reset cut off.
     // Buffers that went on in their middle, the newest ones, by number of such buffers: as which, and where.
     uint32_t resumed_as[KMD_RING_ENTRIES], resumed_at[KMD_RING_ENTRIES], resumed;
-    bool skipped[KMD_RING_ENTRIES]; // Nobody's: it was given up, and its doorbell came after all; or it was taken back.
-    bool taken[KMD_RING_ENTRIES];   // Taken back, and the manager has not heard of it.
-    bool any_taken;
     uint32_t last_fence_id; // Of the newest completed entry.
-    // Submitted, and not taken by the link, or behind what is taken back: they go in once a reset of the engine has
-    // opened the ring again, or are told as aborted then.
+    // Submitted, and not taken by the link, or behind a reset that failed: they go in once one has succeeded and opened
+    // the ring again, or are told as aborted then.
     struct ferry_gpu_entry waiting[KMD_RING_ENTRIES];
     uint32_t waiting_count;
     // What was named for one of them was named for a number that is so much too low, until this entry has retired.
@@ -133,7 +138,7 @@ struct kmd_adapter {
     bool by_address;                  // Content is paged by addresses of the paging process.
     bool host_tables;                 // Page tables are in system memory.
     const struct kmd_process *paging; // NULL = there is none.
-    uint32_t resetting;               // 1 + the node that ResetEngine is for, while it waits for the device; 0 = none.
+    bool reset_failed;                // The last one: it may come yet, and cut off whatever goes in.
     uint32_t spaces;                  // A bit for each that a process has.
     bool unknown;                     // Entries were written of which nobody said whose addresses they are.
     // What the swizzling ranges show; NULL = nothing.
@@ -219,8 +224,12 @@ NTSTATUS kmd_restart_from_timeout(HANDLE hAdapter);
 void kmd_drain_faults(struct kmd_adapter *adapter);
 // Tell the manager that the ring's entries up to this number have ended. True when there was anything to tell.
 bool kmd_tell(struct kmd_adapter *adapter, uint32_t ring, uint32_t number);
-// Number of the newest entry up to this one before which nothing was cut off by a reset that has not been told.
+// Tell it of one that has faulted, or is to be submitted again, whatever is told of others behind it.
+void kmd_tell_faulted(struct kmd_adapter *adapter, uint32_t ring, uint32_t fence_id);
+// Number of the newest entry up to this one before which a reset cut nothing off that the manager has not heard of.
 uint32_t kmd_ended_before_cut(const struct kmd_ring *ring, uint32_t number);
+// A reset has cut something of the ring off, or taken it back, and the manager has not heard of it.
+bool kmd_cut_off(const struct kmd_ring *ring);
 // Number of the newest entry of a ring that has retired.
 uint32_t kmd_retired(struct kmd_adapter *adapter, uint32_t ring);
 // As that, for what was named for entries: no later than that they are over.
@@ -228,8 +237,8 @@ uint32_t kmd_retired_of_named(struct kmd_adapter *adapter, uint32_t ring);
 // A reset of the engine has opened a ring that a lost doorbell had closed: the entry that was given up counts if its
 // doorbell came, and ends as the one before it.
 void kmd_ring_opened(struct kmd_adapter *adapter, uint32_t node);
-// What waits for that goes in. An error that is not the link's standing still is FERRY_ERROR_*, and it waits on.
-int kmd_ring_go_on(struct kmd_adapter *adapter, uint32_t node);
+// What waits for that goes in; what cannot waits on, for the next reset.
+void kmd_ring_go_on(struct kmd_adapter *adapter, uint32_t node);
 
 // ---- confine.c ----
 

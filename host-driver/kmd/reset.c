@@ -39,7 +39,7 @@ static int let_fetch(struct kmd_adapter *adapter)
 
 // The last free slot is the paging ring's, so beside paging a job may stand in its ring though the manager has no more
 // with the device than that has slots. As slots become free it would run, before what is cut off does so again: it is
-// taken back, and told as aborted once the reset is over; if that fails, by the next one.
+// taken back, and told as aborted once the reset is over.
 static int take_back(struct kmd_adapter *adapter, uint32_t node)
 {
     struct kmd_ring *ring = &adapter->rings[node];
@@ -52,47 +52,17 @@ static int take_back(struct kmd_adapter *adapter, uint32_t node)
     for (; kmd_reached(ring->submitted, number); number++) {
         uint32_t slot = number % KMD_RING_ENTRIES;
 
-        // Those that are skipped an earlier reset has taken back.
-        ring->taken[slot] |= !ring->skipped[slot];
-        ring->any_taken |= ring->taken[slot];
-        ring->skipped[slot] = true;
+        if (ring->ends[slot] != KMD_END_NOBODYS)
+            ring->ends[slot] = KMD_END_TAKEN_BACK;
     }
     return error;
 }
 
-static void tell_aborted(struct kmd_adapter *adapter, uint32_t node, uint32_t fence_id)
+// Reset the engine and wait until all that was fetched before has retired.
+static int reset(struct kmd_adapter *adapter)
 {
-    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_FAULTED};
+    uint32_t numbers[KMD_RINGS];
 
-    adapter->rings[node].last_fence_id = fence_id;
-    data.DmaFaulted.FaultedFenceId = fence_id;
-    data.DmaFaulted.Status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
-    data.DmaFaulted.NodeOrdinal = node;
-    adapter->os.DxgkCbNotifyInterrupt(adapter->os.DeviceHandle, &data);
-    adapter->os.DxgkCbQueueDpc(adapter->os.DeviceHandle);
-}
-
-// As aborted, or, of the node that is reset, by LastAbortedFenceId.
-static void tell_taken_back(struct kmd_adapter *adapter, uint32_t node, bool by_last)
-{
-    struct kmd_ring *ring = &adapter->rings[node];
-
-    for (uint32_t number = ring->submitted - KMD_RING_ENTRIES + 1; ring->any_taken && number != ring->submitted + 1;
-         number++) {
-        uint32_t slot = number % KMD_RING_ENTRIES;
-
-        if (ring->taken[slot] && by_last)
-            ring->last_fence_id = ring->fence_ids[slot];
-        else if (ring->taken[slot])
-            tell_aborted(adapter, node, ring->fence_ids[slot]);
-        ring->taken[slot] = false;
-    }
-    ring->any_taken = false;
-}
-
-// Reset the engine and wait until all that was fetched before has retired. numbers[n]: the last such entry of ring n.
-static int reset(struct kmd_adapter *adapter, uint32_t numbers[KMD_RINGS])
-{
     // The reset itself lets the device run, so the rings are read afterwards too: what was fetched meanwhile is either
     // aborted or goes on, and in both cases retires without help.
     for (uint32_t node = 0; node < KMD_RINGS; node++) {
@@ -109,87 +79,62 @@ static int reset(struct kmd_adapter *adapter, uint32_t numbers[KMD_RINGS])
     return error;
 }
 
-// A buffer may end by itself as late as the reset begins. It is told as what it was: reported aborted, it would run
-// again.
-static void tell_what_ended(struct kmd_adapter *adapter, uint32_t node, uint32_t aborted)
+// None of the ring goes in again by itself: the newest of it is what the ring has come to.
+static void drop(struct kmd_ring *ring)
 {
-    kmd_tell(adapter, node, kmd_ended_before_cut(&adapter->rings[node], aborted));
-}
-
-// Something of the ring that the manager has not heard of was cut off, or taken back.
-static bool cut_off(const struct kmd_ring *ring)
-{
-    if (ring->any_taken)
-        return true;
-    for (uint32_t number = ring->notified + 1; kmd_reached(ring->submitted, number); number++)
-        if (ring->aborted[number % KMD_RING_ENTRIES])
-            return true;
-    return false;
-}
-
-// What waits never goes in: the newest of it is what the ring has come to.
-static void drop_waiting(struct kmd_ring *ring)
-{
+    ring->notified = ring->submitted;
+    ring->last_fence_id = ring->fence_ids[ring->submitted % KMD_RING_ENTRIES];
     if (ring->waiting_count)
         ring->last_fence_id = (uint32_t)ring->waiting[ring->waiting_count - 1].fence_value;
     ring->waiting_count = ring->shift = 0;
 }
 
 // What waits behind entries that were cut off may not run before those do so again: it is told as aborted like them.
-static void tell_waiting(struct kmd_adapter *adapter, uint32_t node)
+static void tell_cut(struct kmd_adapter *adapter, uint32_t node)
 {
     struct kmd_ring *ring = &adapter->rings[node];
 
+    kmd_tell(adapter, node, ring->submitted);
     for (uint32_t i = 0; i < ring->waiting_count; i++)
-        tell_aborted(adapter, node, (uint32_t)ring->waiting[i].fence_value);
-    drop_waiting(ring);
+        kmd_tell_faulted(adapter, node, (uint32_t)ring->waiting[i].fence_value);
+    drop(ring);
+    adapter->os.DxgkCbQueueDpc(adapter->os.DeviceHandle);
 }
 
 NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
 {
     struct kmd_adapter *adapter = hAdapter;
-    uint32_t numbers[KMD_RINGS];
-    bool cut[KMD_RINGS];
 
     if (!adapter || !arguments || arguments->NodeOrdinal >= KMD_RINGS)
         return STATUS_INVALID_PARAMETER;
-    struct kmd_ring *ring = &adapter->rings[arguments->NodeOrdinal];
     int error = let_fetch(adapter);
     kmd_interrupt_routine(adapter, 0); // What has ended by itself is told first.
     for (uint32_t node = 0; node < KMD_RINGS && error == FERRY_OK; node++)
         error = take_back(adapter, node);
-    adapter->resetting = 1 + arguments->NodeOrdinal;
     if (error == FERRY_OK)
-        error = reset(adapter, numbers);
-    adapter->resetting = 0;
+        error = reset(adapter);
+    // Or as late as the reset begins: reported aborted, it would run again.
+    kmd_interrupt_routine(adapter, 0);
+    adapter->reset_failed = error != FERRY_OK;
     if (error != FERRY_OK)
         return kmd_status(error);
-    // The node's aborted buffers are told by LastAbortedFenceId, once; other nodes' come as faults at the next
-    // interrupt.
-    kmd_drain_faults(adapter);
-    for (uint32_t node = 0; node < KMD_RINGS; node++)
-        cut[node] = cut_off(&adapter->rings[node]);
-    uint32_t aborted = numbers[arguments->NodeOrdinal];
-    tell_what_ended(adapter, arguments->NodeOrdinal, aborted);
-    if (!kmd_reached(ring->notified, aborted)) {
-        ring->notified = aborted;
-        ring->last_fence_id = ring->fence_ids[aborted % KMD_RING_ENTRIES];
+    // The node's own are told by LastAbortedFenceId, other nodes' as faults.
+    for (uint32_t node = 0; node < KMD_RINGS; node++) {
+        struct kmd_ring *ring = &adapter->rings[node];
+
+        if (!kmd_cut_off(ring))
+            continue;
+        if (node == arguments->NodeOrdinal)
+            drop(ring);
+        else
+            tell_cut(adapter, node);
     }
-    tell_taken_back(adapter, arguments->NodeOrdinal, true);
-    if (cut[arguments->NodeOrdinal] && ring->waiting_count)
-        drop_waiting(ring);
-    arguments->LastAbortedFenceId = ring->last_fence_id;
-    kmd_interrupt_routine(adapter, 0);
-    for (uint32_t node = 0; node < KMD_RINGS; node++)
-        if (node != arguments->NodeOrdinal)
-            tell_taken_back(adapter, node, false);
+    arguments->LastAbortedFenceId = adapter->rings[arguments->NodeOrdinal].last_fence_id;
+    kmd_interrupt_routine(adapter, 0); // Rings that have run dry by this.
     // What the link did not take has not begun. Where nothing before it was cut off it goes in now, and nobody is told.
-    for (uint32_t node = 0; node < KMD_RINGS && error == FERRY_OK; node++) {
-        if (cut[node])
-            tell_waiting(adapter, node);
-        error = kmd_ring_go_on(adapter, node);
-    }
-    return kmd_status(error);
+    for (uint32_t node = 0; node < KMD_RINGS; node++)
+        kmd_ring_go_on(adapter, node);
+    return STATUS_SUCCESS;
 }
 
 uint32_t kmd_pending(struct kmd_adapter *adapter)
@@ -203,13 +148,11 @@ uint32_t kmd_pending(struct kmd_adapter *adapter)
 
 static NTSTATUS empty_rings(struct kmd_adapter *adapter)
 {
-    uint32_t numbers[KMD_RINGS];
-
     // Until the rings are empty: each round aborts what the device holds. The first one opens rings again that a lost
     // doorbell has closed.
     uint32_t before = 0;
     for (unsigned turns = 0;;) {
-        int error = reset(adapter, numbers);
+        int error = reset(adapter);
         if (error != FERRY_OK)
             return kmd_status(error);
         uint32_t left = kmd_pending(adapter);
@@ -224,17 +167,10 @@ static NTSTATUS empty_rings(struct kmd_adapter *adapter)
         if (error != FERRY_OK && error != FERRY_ERROR_TIMEOUT)
             return kmd_status(error);
     }
+    adapter->reset_failed = false;
     kmd_drain_faults(adapter);
-    for (uint32_t node = 0; node < KMD_RINGS; node++) {
-        struct kmd_ring *ring = &adapter->rings[node];
-
-        ring->notified = ring->submitted;
-        if (ring->submitted)
-            ring->last_fence_id = ring->fence_ids[ring->submitted % KMD_RING_ENTRIES];
-        memset(ring->taken, 0, sizeof ring->taken);
-        ring->any_taken = false;
-        drop_waiting(ring);
-    }
+    for (uint32_t node = 0; node < KMD_RINGS; node++)
+        drop(&adapter->rings[node]);
     return STATUS_SUCCESS;
 }
 

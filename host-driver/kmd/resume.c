@@ -69,7 +69,8 @@ static void leave_the_rest(uint8_t *packet, uint32_t written)
 // Whether this slot of the ring holds what became of that submission.
 static bool is_end_of(const struct kmd_ring *ring, uint32_t slot, uint32_t fence_id)
 {
-    return ring->faulted[slot] && !ring->skipped[slot] && ring->fence_ids[slot] == fence_id;
+    return (ring->ends[slot] == KMD_END_FAULTED || ring->ends[slot] == KMD_END_ABORTED) &&
+           ring->fence_ids[slot] == fence_id;
 }
 
 // The note of the submission before becomes that of this one.

@@ -56,14 +56,10 @@ static int enter(struct kmd_adapter *adapter, uint32_t node, const struct ferry_
     }
 }
 
-static void enter_fence(struct kmd_ring *ring, uint32_t number, uint32_t fence_id, bool skipped)
+static void enter_fence(struct kmd_ring *ring, uint32_t number, uint32_t fence_id, enum kmd_end end)
 {
-    uint32_t slot = number % KMD_RING_ENTRIES;
-
-    ring->fence_ids[slot] = fence_id;
-    ring->faulted[slot] = ring->aborted[slot] = false;
-    ring->skipped[slot] = skipped;
-    ring->taken[slot] = false;
+    ring->fence_ids[number % KMD_RING_ENTRIES] = fence_id;
+    ring->ends[number % KMD_RING_ENTRIES] = end;
     ring->submitted = number;
 }
 
@@ -73,7 +69,7 @@ void kmd_ring_opened(struct kmd_adapter *adapter, uint32_t node)
     uint32_t newest = ferry_gpu_ring_newest(adapter->gpu, node);
 
     if (ring->lost && newest != ring->submitted) {
-        enter_fence(ring, newest, ring->fence_ids[ring->submitted % KMD_RING_ENTRIES], true);
+        enter_fence(ring, newest, ring->fence_ids[ring->submitted % KMD_RING_ENTRIES], KMD_END_NOBODYS);
         ring->shift++;
     }
     ring->lost = false;
@@ -86,12 +82,12 @@ static int enter_or_keep(struct kmd_adapter *adapter, uint32_t node, const struc
     struct kmd_ring *ring = &adapter->rings[node];
     uint32_t number = 0;
 
-    // Behind one that a reset has taken back before it failed nothing may run.
-    if (!ring->waiting_count && !ring->any_taken) {
+    // Behind what a reset has cut off before it failed, or will yet, nothing may run.
+    if (!ring->waiting_count && !adapter->reset_failed) {
         int error = enter(adapter, node, entry, &number);
 
         if (error == FERRY_OK)
-            enter_fence(ring, number, (uint32_t)entry->fence_value, false);
+            enter_fence(ring, number, (uint32_t)entry->fence_value, KMD_END_GOOD);
         if (error != FERRY_ERROR_DEVICE_LOST)
             return error;
         ring->lost = true;
@@ -102,7 +98,7 @@ static int enter_or_keep(struct kmd_adapter *adapter, uint32_t node, const struc
     return FERRY_OK;
 }
 
-int kmd_ring_go_on(struct kmd_adapter *adapter, uint32_t node)
+void kmd_ring_go_on(struct kmd_adapter *adapter, uint32_t node)
 {
     struct kmd_ring *ring = &adapter->rings[node];
     uint32_t gone = 0;
@@ -113,13 +109,12 @@ int kmd_ring_go_on(struct kmd_adapter *adapter, uint32_t node)
 
         error = enter(adapter, node, &ring->waiting[gone], &number);
         if (error == FERRY_OK)
-            enter_fence(ring, number, (uint32_t)ring->waiting[gone++].fence_value, false);
+            enter_fence(ring, number, (uint32_t)ring->waiting[gone++].fence_value, KMD_END_GOOD);
     }
     ring->lost = error == FERRY_ERROR_DEVICE_LOST;
     ring->waiting_count -= gone;
     memmove(ring->waiting, ring->waiting + gone, ring->waiting_count * sizeof *ring->waiting);
     ring->shifted_until = ring->submitted;
-    return ring->lost ? FERRY_OK : error;
 }
 
 NTSTATUS kmd_submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOMMAND *s)
@@ -160,7 +155,7 @@ static bool answer_preemption(struct kmd_adapter *adapter, uint32_t node)
 {
     struct kmd_ring *ring = &adapter->rings[node];
 
-    if (!ring->preempting || ring->notified != ring->submitted || ring->waiting_count || ring->any_taken)
+    if (!ring->preempting || ring->notified != ring->submitted || ring->waiting_count)
         return false;
     ring->preempting = false;
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_PREEMPTED};
@@ -191,8 +186,11 @@ NTSTATUS kmd_query_current_fence(HANDLE hAdapter, DXGKARG_QUERYCURRENTFENCE *q)
         return STATUS_INVALID_PARAMETER;
     struct kmd_ring *ring = &adapter->rings[q->NodeOrdinal];
     uint32_t retired = kmd_retired(adapter, q->NodeOrdinal);
-    q->CurrentFence =
-        kmd_reached(ring->notified, retired) ? ring->last_fence_id : ring->fence_ids[retired % KMD_RING_ENTRIES];
+
+    kmd_drain_faults(adapter); // As in notify_ring().
+    uint32_t ended = kmd_ended_before_cut(ring, retired);
+    // Nobody's entry has the fence of the one before it.
+    q->CurrentFence = ended == ring->notified ? ring->last_fence_id : ring->fence_ids[ended % KMD_RING_ENTRIES];
     return STATUS_SUCCESS;
 }
 
@@ -261,15 +259,15 @@ static void mark_faulted(struct kmd_adapter *adapter, const struct ferry_fault *
         return;
     struct kmd_ring *ring = &adapter->rings[fault->ring];
     for (uint32_t number = ring->notified + 1; kmd_reached(ring->submitted, number); number++) {
-        if (ring->fence_ids[number % KMD_RING_ENTRIES] == (uint32_t)fault->fence_value &&
-            !ring->skipped[number % KMD_RING_ENTRIES] && !ring->faulted[number % KMD_RING_ENTRIES]) {
-            ring->faulted[number % KMD_RING_ENTRIES] = true;
-            ring->aborted[number % KMD_RING_ENTRIES] = fault->kind == FERRY_FAULT_KIND_ENGINE_RESET;
-            ring->faulted_at[number % KMD_RING_ENTRIES] = fault->packet_offset;
-            ring->written[number % KMD_RING_ENTRIES] =
-                fault->kind == FERRY_FAULT_KIND_ENGINE_RESET ? fault->written : 0;
-            return;
-        }
+        uint32_t slot = number % KMD_RING_ENTRIES;
+        bool by_reset = fault->kind == FERRY_FAULT_KIND_ENGINE_RESET;
+
+        if (ring->fence_ids[slot] != (uint32_t)fault->fence_value || ring->ends[slot] != KMD_END_GOOD)
+            continue;
+        ring->ends[slot] = by_reset ? KMD_END_ABORTED : KMD_END_FAULTED;
+        ring->faulted_at[slot] = fault->packet_offset;
+        ring->written[slot] = by_reset ? fault->written : 0;
+        return;
     }
 }
 
@@ -286,6 +284,16 @@ void kmd_drain_faults(struct kmd_adapter *adapter)
     }
 }
 
+void kmd_tell_faulted(struct kmd_adapter *adapter, uint32_t node, uint32_t fence_id)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_FAULTED};
+
+    data.DmaFaulted.FaultedFenceId = fence_id;
+    data.DmaFaulted.Status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
+    data.DmaFaulted.NodeOrdinal = node;
+    adapter->os.DxgkCbNotifyInterrupt(adapter->os.DeviceHandle, &data);
+}
+
 bool kmd_tell(struct kmd_adapter *adapter, uint32_t node, uint32_t number)
 {
     struct kmd_ring *ring = &adapter->rings[node];
@@ -294,18 +302,13 @@ bool kmd_tell(struct kmd_adapter *adapter, uint32_t node, uint32_t number)
     while (!kmd_reached(ring->notified, number)) {
         uint32_t slot = ++ring->notified % KMD_RING_ENTRIES;
 
-        if (ring->skipped[slot])
+        if (ring->ends[slot] == KMD_END_NOBODYS)
             continue;
         told = true;
         ring->last_fence_id = ring->fence_ids[slot];
-        last_faulted = ring->faulted[slot];
-        if (!last_faulted)
-            continue;
-        DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_FAULTED};
-        data.DmaFaulted.FaultedFenceId = ring->last_fence_id;
-        data.DmaFaulted.Status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
-        data.DmaFaulted.NodeOrdinal = node;
-        adapter->os.DxgkCbNotifyInterrupt(adapter->os.DeviceHandle, &data);
+        last_faulted = ring->ends[slot] != KMD_END_GOOD;
+        if (last_faulted)
+            kmd_tell_faulted(adapter, node, ring->last_fence_id);
     }
     if (told && !last_faulted) {
         DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED};
@@ -316,13 +319,23 @@ bool kmd_tell(struct kmd_adapter *adapter, uint32_t node, uint32_t number)
     return told;
 }
 
+static bool is_cut(enum kmd_end end)
+{
+    return end == KMD_END_ABORTED || end == KMD_END_TAKEN_BACK;
+}
+
 uint32_t kmd_ended_before_cut(const struct kmd_ring *ring, uint32_t number)
 {
     uint32_t ended = ring->notified;
 
-    while (!kmd_reached(ended, number) && !ring->aborted[(ended + 1) % KMD_RING_ENTRIES])
+    while (!kmd_reached(ended, number) && !is_cut(ring->ends[(ended + 1) % KMD_RING_ENTRIES]))
         ended++;
     return ended;
+}
+
+bool kmd_cut_off(const struct kmd_ring *ring)
+{
+    return kmd_ended_before_cut(ring, ring->submitted) != ring->submitted;
 }
 
 static bool notify_ring(struct kmd_adapter *adapter, uint32_t node)
@@ -330,10 +343,9 @@ static bool notify_ring(struct kmd_adapter *adapter, uint32_t node)
     uint32_t retired = kmd_retired(adapter, node);
 
     kmd_drain_faults(adapter); // After the fence record was read: its fault records are there by now.
-    // What the reset under way has cut off is no fault: LastAbortedFenceId tells of it.
-    if (adapter->resetting == 1 + node)
-        retired = kmd_ended_before_cut(&adapter->rings[node], retired);
-    bool told = kmd_tell(adapter, node, retired);
+    // What a reset cuts off is no fault of its own, and the reset tells of it when it is over; if it fails, the next
+    // one.
+    bool told = kmd_tell(adapter, node, kmd_ended_before_cut(&adapter->rings[node], retired));
     return answer_preemption(adapter, node) || told;
 }
 

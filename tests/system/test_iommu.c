@@ -73,7 +73,7 @@ static uint32_t read_by_device(struct umd_adapter *adapter, uint64_t bus)
     ok(ferry_gpu_ring_completed(gpu, 0, &fence));
     ferry_gpu_memory_free(gpu, &command);
     ring->submitted = number;
-    ring->skipped[number % KMD_RING_ENTRIES] = true;
+    ring->ends[number % KMD_RING_ENTRIES] = KMD_END_NOBODYS;
     ferry_gpu_set_interrupt(gpu, handler, adapter);
     return fence.status;
 }

@@ -187,9 +187,13 @@ int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned number, enum ferr
     if (sched->core->critical.code != FERRY_CRITICAL_NONE)
         return FERRY_ERROR_CRITICAL;
     if (!NT_SUCCESS(status) || !widen(sched, number, reset.LastAbortedFenceId, &aborted)) {
+        sched->reset_failed = true;
         ferry_vm_drain(sched);
         return FERRY_ERROR_TIMEOUT;
     }
+    if (*whom == FERRY_VM_OLDEST && sched->reset_failed)
+        *whom = FERRY_VM_NOBODY;
+    sched->reset_failed = false;
     // What the miniport reported during the reset stands; the rest up to the last aborted one ends here.
     if (node->reported > done)
         done = node->reported;

@@ -156,8 +156,9 @@ struct ferry_vm_sched {
     struct ferry_vm_list waiting_queues;
     const struct ferry_vm_list *waiting_for_turns; // devices, the policy's: they would have the GPU if it were free
     bool dpc_queued, pumping, resetting;
-    bool reset_all; // resetting: every node in turn, and whatever is with the device ends
-    bool quiet;     // after a critical stop: the device works on nothing any more
+    bool reset_failed; // the last one: what is with the device may have stood still because of that
+    bool reset_all;    // resetting: every node in turn, and whatever is with the device ends
+    bool quiet;        // after a critical stop: the device works on nothing any more
     unsigned reset_node;
     uint64_t suspected_at; // newest submission of the paging node when jobs became suspect
     uint64_t order;        // of submissions, over all nodes
@@ -388,7 +389,8 @@ int ferry_vm_run(struct ferry_vm_sched *sched);
 void ferry_vm_pump(struct ferry_vm_sched *sched);
 /// ResetEngine. Of the node's jobs that were in flight the oldest is to blame and ends as faulted, or all of them; or
 /// nobody is yet, and whatever of any node was in flight runs again one by one. Whatever else was aborted runs again.
-/// An oldest one that has ended by itself by then leaves nobody to blame, as *whom says afterwards.
+/// An oldest one that has ended by itself by then leaves nobody to blame, as *whom says afterwards, and so does a reset
+/// that failed before: the device may have given back what stands still since.
 enum ferry_vm_blame { FERRY_VM_NOBODY, FERRY_VM_OLDEST, FERRY_VM_ALL };
 int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned node, enum ferry_vm_blame *whom);
 /// After a critical stop, before memory goes that the device may have been given: what it has is brought to its end, or

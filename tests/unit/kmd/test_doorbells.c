@@ -1,85 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Doorbells that the link does not take in time. Rung again they are taken, and nothing has been; when none is, the
 // submission waits, whether the device hears of it or not, until a reset has made the ring good again.
-#include "rig.h"
+#include "doorbells.h"
 
 #include <unistd.h>
-
-#include "device/device_state.h"
-#include "kmd/internal.h"
-
-#define DOORBELL (FERRY_BAR0_RING_AT + 2 * FERRY_BAR0_RING_STRIDE + FERRY_BAR0_RING_PRODUCER)
-
-// What becomes of the next doorbells of ring 2, and of how many.
-enum fate { TAKEN, LOST, LATE, SWALLOWED };
-static unsigned doorbells;
-static unsigned taken_first; // So many of them are taken before that.
-static uint64_t refused;     // A register of which the next write is not taken; 0 = none, as nobody writes that one.
-static bool refused_late;    // It comes after all.
-
-static struct ferry_link_operations slow_operations;
-static const struct ferry_link_operations *own_operations;
-static enum fate fate;
-static struct ferry_gpu_memory commands;
-static HANDLE allocation;
-
-static int slow_write32(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, uint32_t value)
-{
-    enum fate now = fate;
-
-    if (bar == FERRY_BAR_REGISTERS && refused && offset == refused) {
-        refused = 0;
-        if (refused_late)
-            own_operations->write32(link, bar, offset, value);
-        return FERRY_ERROR_TIMEOUT;
-    }
-    if (bar != FERRY_BAR_REGISTERS || offset != DOORBELL || taken_first > 0) {
-        taken_first -= bar == FERRY_BAR_REGISTERS && offset == DOORBELL;
-        return own_operations->write32(link, bar, offset, value);
-    }
-    doorbells -= doorbells > 0;
-    fate = doorbells > 0 ? now : TAKEN;
-    if (now == TAKEN || now == LATE)
-        own_operations->write32(link, bar, offset, value);
-    return now == LOST || now == LATE ? FERRY_ERROR_TIMEOUT : FERRY_OK;
-}
-
-static void begin(struct rig *rig)
-{
-    own_operations = rig->link->operations;
-    slow_operations = *own_operations;
-    slow_operations.write32 = slow_write32;
-    rig->link->operations = &slow_operations;
-    fate = TAKEN;
-    allocation = make_allocation(rig, 8192, false);
-    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
-}
-
-static void end(struct rig *rig)
-{
-    ferry_gpu_memory_free(rig->gpu, &commands);
-    destroy_allocation(rig, allocation);
-}
-
-static NTSTATUS submit(struct rig *rig, uint32_t fence)
-{
-    DXGKARG_SUBMITCOMMAND arguments = {.hContext = rig->user_context,
-                                       .DmaBufferSize = 4096,
-                                       .DmaBufferSubmissionEndOffset = 32,
-                                       .SubmissionFenceId = fence,
-                                       .NodeOrdinal = 2};
-
-    arguments.DmaBufferPhysicalAddress.QuadPart = (int64_t)commands.bus;
-    return rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &arguments);
-}
-
-static uint32_t current_fence(struct rig *rig)
-{
-    DXGKARG_QUERYCURRENTFENCE query = {.NodeOrdinal = 2};
-
-    assert_int_equal(rig->kmd->DxgkDdiQueryCurrentFence(rig->adapter, &query), STATUS_SUCCESS);
-    return query.CurrentFence;
-}
 
 // Fence 21 has ended; the doorbell of 22 is not taken in time, and 23 comes behind it.
 static void lose_22(struct rig *rig, enum fate what)
@@ -93,32 +17,6 @@ static void lose_22(struct rig *rig, enum fate what)
     submit_user(rig, &commands, allocation, 0, 23); // Nothing goes in behind what may come yet.
     assert_int_equal(fate, TAKEN);
     assert_true(kmd_allocation_is_busy(rig->adapter, allocation, 0));
-}
-
-// The device and the interrupt routine run.
-static void run(struct rig *rig)
-{
-    for (unsigned i = 0; i < 5; i++)
-        ferry_gpu_run(rig->gpu, 10000);
-    rig->kmd->DxgkDdiInterruptRoutine(rig->adapter, 0);
-}
-
-// Jobs go as if nothing had been: each fence is told once.
-static void works_from(struct rig *rig, uint32_t fence)
-{
-    for (uint32_t n = 0; n < 3; n++) {
-        unsigned notes = rig->note_count;
-
-        submit_user(rig, &commands, allocation, 0, fence + n);
-        assert_true(kmd_allocation_is_busy(rig->adapter, allocation, 0));
-        wait_for(rig, 2, fence + n);
-        run(rig);
-        assert_false(kmd_allocation_is_busy(rig->adapter, allocation, 0));
-        assert_int_equal(rig->note_count, notes + 1);
-        assert_int_equal(rig->notes[notes].type, DXGK_INTERRUPT_DMA_COMPLETED);
-        assert_int_equal(rig->notes[notes].fence, fence + n);
-    }
-    assert_int_equal(ferry_gpu_ring_pending(rig->gpu, 2), 0);
 }
 
 // Both that waited have run, and each was told of once.
@@ -302,63 +200,6 @@ static void one_that_comes_late_tells_of_no_fence(void **state)
     end(rig);
 }
 
-static unsigned queued_at_note; // DPCs, when something was told last
-
-static void remember(struct rig *rig)
-{
-    queued_at_note = rig->queued;
-    rig->then = remember;
-}
-
-// A job hangs on node 2, two wait behind it for doorbells of this fate, and a node is reset.
-static DXGKARG_RESETENGINE reset_behind_a_hang(struct rig *rig, enum fate theirs, UINT node)
-{
-    DXGKARG_RESETENGINE reset = {.NodeOrdinal = node};
-
-    begin(rig);
-    ferry_model_hang(rig->model);
-    submit_user(rig, &commands, allocation, 0, 21);
-    fate = theirs;
-    doorbells = FERRY_GPU_DOORBELLS;
-    assert_int_equal(submit(rig, 22), STATUS_SUCCESS);
-    assert_int_equal(submit(rig, 23), STATUS_SUCCESS);
-    run(rig);
-    rig->then = remember;
-    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
-    rig->then = NULL;
-    return reset;
-}
-
-// The reset aborts all of them, in their order, and what came late is nobody's.
-static void what_waits_behind_a_hang_is_aborted_with_it(void **state)
-{
-    struct rig *rig = *state;
-    DXGKARG_RESETENGINE reset = reset_behind_a_hang(rig, LATE, 2);
-
-    assert_int_equal(reset.LastAbortedFenceId, 23);
-    assert_int_equal(ferry_kmd_faults(rig->adapter), 1);
-    assert_int_equal(rig->note_count, 0);
-    works_from(rig, 24);
-    end(rig);
-}
-
-// The same where another node is reset: each is told as a fault, as that one's own aborted jobs are.
-static void and_when_another_node_is_reset(void **state)
-{
-    struct rig *rig = *state;
-    DXGKARG_RESETENGINE reset = reset_behind_a_hang(rig, LOST, 3);
-
-    assert_int_equal(reset.LastAbortedFenceId, 0);
-    assert_int_equal(rig->note_count, 3);
-    for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(rig->notes[i].type, DXGK_INTERRUPT_DMA_FAULTED);
-        assert_int_equal(rig->notes[i].fence, 21 + i);
-    }
-    assert_true(rig->queued > queued_at_note); // Who hears of it there looks once more.
-    works_from(rig, 24);
-    end(rig);
-}
-
 // What comes late is nobody's there either: the one before it, which has ended, is not told of again.
 static void one_that_comes_late_is_not_taken_back(void **state)
 {
@@ -369,46 +210,6 @@ static void one_that_comes_late_is_not_taken_back(void **state)
     run(rig);
     assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
     both_have_run(rig, 1);
-    end(rig);
-}
-
-// Four jobs are more than there are slots for: the last one is taken back. The reset fails, or says so and comes after
-// all, which ends those before it; what comes then stays behind it, and the next reset tells of both, in their order.
-static void what_was_taken_back_is_told_though_the_reset_failed(void **state)
-{
-    struct rig *rig = *state;
-
-    begin(rig);
-    for (unsigned way = 0; way < 3; way++) {
-        const UINT node = way == 0 ? 2 : 3; // The one whose work it is, and another.
-        DXGKARG_RESETENGINE reset = {.NodeOrdinal = node};
-        uint32_t fence = 21 + 9 * way;
-        unsigned notes = rig->note_count;
-
-        ferry_model_hang(rig->model);
-        for (uint32_t n = 0; n < 4; n++)
-            submit_user(rig, &commands, allocation, 0, fence + n);
-        run(rig);
-        refused = FERRY_BAR0_CONTROL;
-        refused_late = way == 1;
-        assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_IO_TIMEOUT);
-        submit_user(rig, &commands, allocation, 0, fence + 4);
-        run(rig);
-        assert_int_equal(rig->note_count, notes + (refused_late ? 3 : 0));
-        assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
-        if (node == 2) {
-            assert_int_equal(reset.LastAbortedFenceId, fence + 4);
-            assert_int_equal(rig->note_count, notes);
-        } else {
-            assert_int_equal(rig->note_count, notes + 5);
-            for (unsigned i = 0; i < 5; i++) {
-                assert_int_equal(rig->notes[notes + i].type, DXGK_INTERRUPT_DMA_FAULTED);
-                assert_int_equal(rig->notes[notes + i].fence, fence + i);
-            }
-        }
-        assert_int_equal(current_fence(rig), fence + 4);
-        works_from(rig, fence + 5);
-    }
     end(rig);
 }
 
@@ -453,10 +254,7 @@ int main(void)
         CASE(a_standstill_between_them_keeps_only_the_rest_waiting),
         CASE(and_behind_one_that_came_late),
         CASE(one_that_comes_late_tells_of_no_fence),
-        CASE(what_waits_behind_a_hang_is_aborted_with_it),
-        CASE(and_when_another_node_is_reset),
         CASE(one_that_comes_late_is_not_taken_back),
-        CASE(what_was_taken_back_is_told_though_the_reset_failed),
         CASE(work_that_never_arrives_ends_a_reset_by_name),
         CASE(a_restart_opens_the_ring_too),
     };

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resets that fail, come late, or find jobs whose doorbells were lost: what they cut off or take back is told once, by
+// the next one that succeeds, and nothing runs before it does so again.
+#include "doorbells.h"
+
+static unsigned queued_at_note; // DPCs, when something was told last
+
+static void remember(struct rig *rig)
+{
+    queued_at_note = rig->queued;
+    rig->then = remember;
+}
+
+// A job hangs on node 2, two wait behind it for doorbells of this fate, and a node is reset.
+static DXGKARG_RESETENGINE reset_behind_a_hang(struct rig *rig, enum fate theirs, UINT node, uint32_t fence)
+{
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = node};
+
+    begin(rig);
+    ferry_model_hang(rig->model);
+    submit_user(rig, &commands, allocation, 0, fence);
+    fate = theirs;
+    doorbells = FERRY_GPU_DOORBELLS;
+    assert_int_equal(submit(rig, fence + 1), STATUS_SUCCESS);
+    assert_int_equal(submit(rig, fence + 2), STATUS_SUCCESS);
+    run(rig);
+    rig->then = remember;
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    rig->then = NULL;
+    return reset;
+}
+
+// The reset aborts all of them, in their order, and what came late is nobody's.
+static void what_waits_behind_a_hang_is_aborted_with_it(void **state)
+{
+    struct rig *rig = *state;
+    DXGKARG_RESETENGINE reset = reset_behind_a_hang(rig, LATE, 2, 21);
+
+    assert_int_equal(reset.LastAbortedFenceId, 23);
+    assert_int_equal(ferry_kmd_faults(rig->adapter), 1);
+    assert_int_equal(rig->note_count, 0);
+    works_from(rig, 24);
+    end(rig);
+}
+
+// The same where another node is reset: each is told as a fault, as that one's own aborted jobs are, also if the first
+// one ends so late that an interrupt comes of it while the reset is waited for.
+static void and_when_another_node_is_reset(void **state)
+{
+    struct rig *rig = *state;
+
+    for (uint32_t late = 0; late < 2; late++) {
+        unsigned notes = rig->note_count;
+
+        resets_late = late > 0;
+        DXGKARG_RESETENGINE reset = reset_behind_a_hang(rig, LOST, 3, 21 + 9 * late);
+        resets_late = false;
+        assert_int_equal(reset.LastAbortedFenceId, 0);
+        assert_int_equal(rig->note_count, notes + 3);
+        for (unsigned i = 0; i < 3; i++) {
+            assert_int_equal(rig->notes[notes + i].type, DXGK_INTERRUPT_DMA_FAULTED);
+            assert_int_equal(rig->notes[notes + i].fence, 21 + 9 * late + i);
+        }
+        assert_true(rig->queued > queued_at_note); // Who hears of it there looks once more.
+        works_from(rig, 24 + 9 * late);
+        rig->link->operations = own_operations;
+        end(rig);
+    }
+}
+
+// Four jobs are more than there are slots for: the last one is taken back. The reset fails, or says so and comes after
+// all, which ends those before it; what comes then stays behind it, and the next reset tells of both, in their order.
+static void what_was_taken_back_is_told_though_the_reset_failed(void **state)
+{
+    struct rig *rig = *state;
+
+    begin(rig);
+    for (unsigned way = 0; way < 3; way++) {
+        const UINT node = way == 0 ? 2 : 3; // The one whose work it is, and another.
+        DXGKARG_RESETENGINE reset = {.NodeOrdinal = node};
+        uint32_t fence = 21 + 9 * way;
+        unsigned notes = rig->note_count;
+        uint64_t ended = current_fence(rig);
+
+        ferry_model_hang(rig->model);
+        for (uint32_t n = 0; n < 4; n++)
+            submit_user(rig, &commands, allocation, 0, fence + n);
+        run(rig);
+        refused = FERRY_BAR0_CONTROL;
+        refused_late = way == 1;
+        assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_IO_TIMEOUT);
+        if (refused_late) {
+            let_it_come(rig->link);
+            ferry_model_run(rig->model, 50000); // Nobody hears of it.
+            assert_int_equal(current_fence(rig), ended);
+        }
+        submit_user(rig, &commands, allocation, 0, fence + 4);
+        run(rig);
+        // Nobody's fault is told: what a reset cut off, be it late, goes again.
+        assert_int_equal(rig->note_count, notes);
+        assert_int_equal(current_fence(rig), ended);
+        assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+        if (node == 2) {
+            assert_int_equal(reset.LastAbortedFenceId, fence + 4);
+            assert_int_equal(rig->note_count, notes);
+        } else {
+            assert_int_equal(rig->note_count, notes + 5);
+            for (unsigned i = 0; i < 5; i++) {
+                assert_int_equal(rig->notes[notes + i].type, DXGK_INTERRUPT_DMA_FAULTED);
+                assert_int_equal(rig->notes[notes + i].fence, fence + i);
+            }
+        }
+        assert_int_equal(current_fence(rig), fence + 4);
+        works_from(rig, fence + 5);
+    }
+    end(rig);
+}
+
+// The reset fails, and the device works on: on empty entries, whose ends are nobody's.
+static void what_was_taken_back_is_not_done_because_its_entries_are(void **state)
+{
+    struct rig *rig = *state;
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+
+    begin(rig);
+    fate = SWALLOWED;
+    doorbells = 2;
+    assert_int_equal(submit(rig, 21), STATUS_SUCCESS);
+    assert_int_equal(submit(rig, 22), STATUS_SUCCESS);
+    refused = FERRY_BAR0_CONTROL;
+    refused_late = false;
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_IO_TIMEOUT);
+    own_operations->write32(rig->link, FERRY_BAR_REGISTERS, DOORBELL, newest_doorbell);
+    run(rig);
+    assert_int_equal(ferry_gpu_ring_pending(rig->gpu, 2), 0);
+    assert_int_equal(rig->note_count, 0);
+    assert_int_equal(current_fence(rig), 0);
+    assert_int_equal(submit(rig, 23), STATUS_SUCCESS);
+    run(rig);
+    assert_int_equal(rig->note_count, 0);
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    assert_int_equal(reset.LastAbortedFenceId, 23);
+    works_from(rig, 24);
+    end(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(what_waits_behind_a_hang_is_aborted_with_it),
+        CASE(and_when_another_node_is_reset),
+        CASE(what_was_taken_back_is_told_though_the_reset_failed),
+        CASE(what_was_taken_back_is_not_done_because_its_entries_are),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
