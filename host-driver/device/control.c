@@ -5,8 +5,7 @@
 #define RESET_POLL_CYCLES 500u
 
 /// Enable rings that may have stayed closed, and find out about doorbells that were given up: a read of the register
-/// does not pass the write on the link (2.4.1), so what it says is final. Such an entry counts as one that did nothing,
-/// or not at all.
+/// does not pass the write on the link (2.4.1), so what it says is final: such an entry counts, or never was.
 static int reopen_rings(struct ferry_gpu *gpu)
 {
     for (uint32_t n = 0; n < FERRY_BAR0_RING_COUNT; n++) {

@@ -96,15 +96,15 @@ struct ferry_gpu_fence {
 int ferry_gpu_ring_create(struct ferry_gpu *gpu, uint32_t ring, uint32_t entries_log2, uint32_t rights);
 /// Write one entry and ring the doorbell; *number (may be NULL) gets the value of `retired` that says it is done. The
 /// buffer stays the caller's and must not change before that. A doorbell that is not taken in time is rung again.
-/// Errors: ARGUMENT, BUSY (the ring is full), DEVICE_LOST (not one of FERRY_GPU_DOORBELLS was taken in time; nothing of
-/// the buffer runs should one come yet, and the ring takes no more until the engine is reset). After any other error of
-/// the link all is as before the call.
+/// Errors: ARGUMENT, BUSY (the ring is full), DEVICE_LOST (not one of FERRY_GPU_DOORBELLS was taken in time; if one
+/// came all the same, or comes yet, the buffer runs, with the next number, until the entry is taken back; the ring
+/// takes no more until the engine is reset). After any other error of the link all is as before the call.
 #define FERRY_GPU_DOORBELLS 4u
 int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct ferry_gpu_entry *entry, uint32_t *number);
-/// Take back what no command slot was taken for yet: these entries are empty ones from now on, which retire like any.
-/// *first: number of the first of them, or of the entry that comes next, on an error too: a ring that stays closed is
-/// opened by the next reset of the engine. Errors: ARGUMENT, DEVICE_LOST (a number that cannot be), those of a
-/// register's access.
+/// Take back what no command slot was taken for yet: these entries are empty ones from now on, which retire like any,
+/// and of which no fault is told that comes of a reset. *first: number of the first of them, or of the entry that comes
+/// next, one whose doorbell may have come counted, on an error too: a ring that stays closed is opened by the next
+/// reset of the engine. Errors: ARGUMENT, DEVICE_LOST (a number that cannot be), those of a register's access.
 int ferry_gpu_ring_take_back(struct ferry_gpu *gpu, uint32_t ring, uint32_t *first);
 /// Look at the fence record in host memory; does not run the device. Errors: ARGUMENT.
 int ferry_gpu_ring_completed(struct ferry_gpu *gpu, uint32_t ring, struct ferry_gpu_fence *fence);

@@ -15,14 +15,12 @@ struct ferry_gpu_ring {
     struct ferry_gpu_memory memory;
     uint32_t entries; // 0 = not made.
     uint32_t produced;
-    bool ringing;        // One more is being submitted, and may end before it is counted.
-    uint32_t retired;    // Of them, as far as the fence record was believed.
-    uint64_t last_fence; // Fence value of the entry submitted last.
-    bool lost;           // Whether the device has the last entry's doorbell is not known; until a reset of the engine
-                         // shows it, the ring takes no more.
-    bool closed;         // It may not be enabled; a reset of the engine sees to that too.
-    bool given_up;       // An entry was, once; the fence value that it kept.
-    uint64_t given_up_fence;
+    bool ringing;     // One more is being submitted, and may end before it is counted.
+    uint32_t retired; // Of them, as far as the fence record was believed.
+    bool lost;        // Whether the device has the last entry's doorbell is not known; until a reset of the engine
+                      // shows it, the ring takes no more.
+    bool closed;      // It may not be enabled; a reset of the engine sees to that too.
+    bool emptied;     // An entry was taken back, once.
     const volatile struct ferry_fence_record *fence;
     // Entries in flight that a refused write was one of, by number modulo 32, all in (refused_base, refused_base + 31];
     // told = the device has a fault record of its own for it.

@@ -41,12 +41,13 @@ void ferry_gpu_faults_settle(struct ferry_gpu *gpu, uint32_t ring)
     }
 }
 
-/// A fault of an entry that was given up is nobody's: its doorbell came after all, and a reset cut it off.
+/// A reset cut off an entry that was taken back: that is nobody's fault.
 static bool is_nobodys(const struct ferry_gpu *gpu, const struct ferry_fault_record *record)
 {
     const uint32_t number = FERRY_GET(FERRY_FAULT_RECORD_WHAT_RING, record->what);
     const struct ferry_gpu_ring *ring = &gpu->ring[number % FERRY_BAR0_RING_COUNT];
-    return ring->given_up && record->buffer_address == 0 && record->fence_value == ring->given_up_fence;
+    return ring->emptied && record->buffer_address == 0 &&
+           FERRY_GET(FERRY_FAULT_RECORD_WHAT_KIND, record->what) == FERRY_FAULT_KIND_ENGINE_RESET;
 }
 
 static void count_taken(struct ferry_gpu *gpu)

@@ -71,17 +71,6 @@ int ferry_gpu_ring_create(struct ferry_gpu *gpu, uint32_t ring, uint32_t entries
     return error;
 }
 
-/// The doorbell of the next entry was not taken in time, however often it was rung, and may come yet. The caller hears
-/// that the entry was not submitted, so from now on it is an empty one that keeps the fence value; and as it counts or
-/// not, nothing may follow.
-static void give_up(struct ferry_gpu_ring *ring, struct ferry_ring_entry *entry)
-{
-    *entry = (struct ferry_ring_entry){.fence_value = ring->last_fence};
-    ring->produced++;
-    ring->lost = ring->given_up = true;
-    ring->given_up_fence = ring->last_fence;
-}
-
 /// The link may take nothing for a while. What is written is the number of entries, not one more of them: said again,
 /// it changes nothing, whether the write before comes as well or not.
 static int ring_doorbell(struct ferry_gpu *gpu, uint32_t ring, uint32_t produced)
@@ -122,11 +111,12 @@ int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct fer
         error = ring_doorbell(gpu, ring, to->produced + 1);
         to->ringing = false;
         if (error == FERRY_ERROR_TIMEOUT) {
-            give_up(to, place);
+            // The device may have it by now, or will. As it counts or not, nothing may follow.
+            to->produced++;
+            to->lost = true;
             error = FERRY_ERROR_DEVICE_LOST;
         } else if (error == FERRY_OK) {
             to->produced++;
-            to->last_fence = entry->fence_value;
             if (number != NULL) {
                 *number = to->produced;
             }
@@ -174,6 +164,7 @@ int ferry_gpu_ring_take_back(struct ferry_gpu *gpu, uint32_t ring, uint32_t *fir
     for (uint32_t n = fetched; n != from->produced; n++) {
         struct ferry_ring_entry *entry = &entries[n % from->entries];
         *entry = (struct ferry_ring_entry){.fence_value = entry->fence_value};
+        from->emptied = true;
     }
     *first = fetched + 1;
     const int opened = ferry_gpu_ring_open(gpu, ring);

@@ -88,13 +88,13 @@ enum kmd_end {
     KMD_END_FAULTED,
     KMD_END_ABORTED,    // A reset cut it off.
     KMD_END_TAKEN_BACK, // A reset emptied it before the device had fetched it.
-    KMD_END_NOBODYS,    // It was given up, and its doorbell came after all.
+    KMD_END_NOBODYS,    // It was taken back before its doorbell came after all.
 };
 
 struct kmd_ring {
     bool made;                            // The device keeps a ring for good; StartDevice may come again.
     uint32_t submitted;                   // Number of the newest entry.
-    bool lost;                            // No doorbell behind it was taken; one may come after all.
+    bool lost;                            // The next one's doorbell was not taken, and may have come or come yet.
     uint32_t notified;                    // Number up to which the manager knows.
     uint32_t fence_ids[KMD_RING_ENTRIES]; // By number modulo entries.
     enum kmd_end ends[KMD_RING_ENTRIES];
@@ -104,7 +104,7 @@ struct kmd_ring {
     uint32_t resumed_as[KMD_RING_ENTRIES], resumed_at[KMD_RING_ENTRIES], resumed;
     uint32_t last_fence_id; // Of the newest completed entry.
     // Submitted, and not taken by the link, or behind a reset that failed: they go in once one has succeeded and opened
-    // the ring again, or are told as aborted then.
+    // the ring again, or are told as aborted then. The first one of a ring that is lost may be with the device.
     struct ferry_gpu_entry waiting[KMD_RING_ENTRIES];
     uint32_t waiting_count;
     // What was named for one of them was named for a number that is so much too low, until this entry has retired.
@@ -216,7 +216,7 @@ VOID kmd_dpc_routine(HANDLE hAdapter);
 // reset.c
 NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments);
 NTSTATUS kmd_reset_from_timeout(HANDLE hAdapter);
-// Entries of all rings that have not retired.
+// Entries of all rings that have not retired, or may yet come to the device.
 uint32_t kmd_pending(struct kmd_adapter *adapter);
 NTSTATUS kmd_restart_from_timeout(HANDLE hAdapter);
 
@@ -234,7 +234,9 @@ bool kmd_cut_off(const struct kmd_ring *ring);
 uint32_t kmd_retired(struct kmd_adapter *adapter, uint32_t ring);
 // As that, for what was named for entries: no later than that they are over.
 uint32_t kmd_retired_of_named(struct kmd_adapter *adapter, uint32_t ring);
-// A reset of the engine has opened a ring that a lost doorbell had closed: the entry that was given up counts if its
+// The device has fetched the first one that waits, whose doorbell seemed lost.
+void kmd_ring_found(struct kmd_ring *ring);
+// A reset of the engine has opened a ring that a lost doorbell had closed: the entry, an empty one, counts if its
 // doorbell came, and ends as the one before it.
 void kmd_ring_opened(struct kmd_adapter *adapter, uint32_t node);
 // What waits for that goes in; what cannot waits on, for the next reset.

@@ -39,17 +39,22 @@ static int let_fetch(struct kmd_adapter *adapter)
 
 // The last free slot is the paging ring's, so beside paging a job may stand in its ring though the manager has no more
 // with the device than that has slots. As slots become free it would run, before what is cut off does so again: it is
-// taken back, and told as aborted once the reset is over.
+// taken back, and told as aborted once the reset is over. So is one whose doorbell was lost, if the device has not
+// fetched it: which of both it is shows now, as nothing comes behind what closes the ring.
 static int take_back(struct kmd_adapter *adapter, uint32_t node)
 {
     struct kmd_ring *ring = &adapter->rings[node];
     uint32_t number;
     int error = fetched(adapter, node, &number);
 
-    if (error != FERRY_OK || kmd_reached(number, ring->submitted))
+    if (error != FERRY_OK || (kmd_reached(number, ring->submitted) && !ring->lost))
         return error;
     error = ferry_gpu_ring_take_back(adapter->gpu, node, &number);
-    for (; kmd_reached(ring->submitted, number); number++) {
+    // One that an earlier reset took back the device has fetched as an empty one.
+    if (error == FERRY_OK && ring->lost && kmd_reached(number, ring->submitted + 2) &&
+        ring->ends[(ring->submitted + 1) % KMD_RING_ENTRIES] != KMD_END_TAKEN_BACK)
+        kmd_ring_found(ring);
+    for (; kmd_reached(ring->submitted + ring->lost, number); number++) {
         uint32_t slot = number % KMD_RING_ENTRIES;
 
         if (ring->ends[slot] != KMD_END_NOBODYS)
@@ -142,7 +147,7 @@ uint32_t kmd_pending(struct kmd_adapter *adapter)
     uint32_t entries = 0;
 
     for (uint32_t node = 0; node < KMD_RINGS; node++)
-        entries += ferry_gpu_ring_pending(adapter->gpu, node);
+        entries += ferry_gpu_ring_pending(adapter->gpu, node) + adapter->rings[node].lost;
     return entries;
 }
 

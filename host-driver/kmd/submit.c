@@ -11,7 +11,7 @@ uint32_t kmd_retired(struct kmd_adapter *adapter, uint32_t ring)
     struct ferry_gpu_fence fence = {0};
 
     ferry_gpu_ring_completed(adapter->gpu, ring, &fence);
-    // The one that was given up is nobody's, though its doorbell came.
+    // Until a reset has found out, one whose doorbell was lost is with nobody.
     const struct kmd_ring *own = &adapter->rings[ring];
     return own->lost && kmd_reached(fence.retired, own->submitted) ? own->submitted : fence.retired;
 }
@@ -56,11 +56,35 @@ static int enter(struct kmd_adapter *adapter, uint32_t node, const struct ferry_
     }
 }
 
-static void enter_fence(struct kmd_ring *ring, uint32_t number, uint32_t fence_id, enum kmd_end end)
+static void note_fence(struct kmd_ring *ring, uint32_t number, uint32_t fence_id, enum kmd_end end)
 {
     ring->fence_ids[number % KMD_RING_ENTRIES] = fence_id;
     ring->ends[number % KMD_RING_ENTRIES] = end;
+}
+
+static void enter_fence(struct kmd_ring *ring, uint32_t number, uint32_t fence_id, enum kmd_end end)
+{
+    note_fence(ring, number, fence_id, end);
     ring->submitted = number;
+}
+
+static void lose(struct kmd_ring *ring, uint32_t fence_id)
+{
+    note_fence(ring, ring->submitted + 1, fence_id, KMD_END_GOOD);
+    ring->lost = true;
+}
+
+static void forget_waiting(struct kmd_ring *ring, uint32_t count)
+{
+    ring->waiting_count -= count;
+    memmove(ring->waiting, ring->waiting + count, ring->waiting_count * sizeof *ring->waiting);
+}
+
+void kmd_ring_found(struct kmd_ring *ring)
+{
+    ring->submitted++;
+    ring->lost = false;
+    forget_waiting(ring, 1);
 }
 
 void kmd_ring_opened(struct kmd_adapter *adapter, uint32_t node)
@@ -90,7 +114,7 @@ static int enter_or_keep(struct kmd_adapter *adapter, uint32_t node, const struc
             enter_fence(ring, number, (uint32_t)entry->fence_value, KMD_END_GOOD);
         if (error != FERRY_ERROR_DEVICE_LOST)
             return error;
-        ring->lost = true;
+        lose(ring, (uint32_t)entry->fence_value);
     }
     if (ring->waiting_count == KMD_RING_ENTRIES)
         return FERRY_ERROR_DEVICE_LOST;
@@ -111,9 +135,9 @@ void kmd_ring_go_on(struct kmd_adapter *adapter, uint32_t node)
         if (error == FERRY_OK)
             enter_fence(ring, number, (uint32_t)ring->waiting[gone++].fence_value, KMD_END_GOOD);
     }
-    ring->lost = error == FERRY_ERROR_DEVICE_LOST;
-    ring->waiting_count -= gone;
-    memmove(ring->waiting, ring->waiting + gone, ring->waiting_count * sizeof *ring->waiting);
+    forget_waiting(ring, gone);
+    if (error == FERRY_ERROR_DEVICE_LOST)
+        lose(ring, (uint32_t)ring->waiting[0].fence_value);
     ring->shifted_until = ring->submitted;
 }
 
@@ -258,7 +282,7 @@ static void mark_faulted(struct kmd_adapter *adapter, const struct ferry_fault *
     if (fault->ring >= KMD_RINGS)
         return;
     struct kmd_ring *ring = &adapter->rings[fault->ring];
-    for (uint32_t number = ring->notified + 1; kmd_reached(ring->submitted, number); number++) {
+    for (uint32_t number = ring->notified + 1; kmd_reached(ring->submitted + ring->lost, number); number++) {
         uint32_t slot = number % KMD_RING_ENTRIES;
         bool by_reset = fault->kind == FERRY_FAULT_KIND_ENGINE_RESET;
 

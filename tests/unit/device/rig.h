@@ -49,6 +49,7 @@ void an_entry_that_could_not_be_read_is_named_though_its_place_is_used_again(voi
 void a_refused_doorbell_leaves_all_as_it_was(void **context);
 void a_doorbell_that_is_not_taken_is_rung_again(void **context);
 void a_doorbell_that_may_come_yet_closes_the_ring(void **context);
+void what_was_taken_back_has_no_fault(void **context);
 void an_engine_reset_opens_the_ring(void **context);
 
 // Turns of waiting: test_device_progress.c.

@@ -446,6 +446,7 @@ int main(void)
         CASE(a_refused_doorbell_leaves_all_as_it_was),
         CASE(a_doorbell_that_is_not_taken_is_rung_again),
         CASE(a_doorbell_that_may_come_yet_closes_the_ring),
+        CASE(what_was_taken_back_has_no_fault),
         CASE(an_engine_reset_opens_the_ring),
         CASE(a_refused_write_names_its_packet),
         CASE(a_refused_write_names_its_rectangle),

@@ -219,4 +219,31 @@ static inline void land_do(struct land *land, const uint32_t *words)
         land->bytes[to[i]] = bytes[i];
 }
 
+// The commands as the program gave them: what Patch changes in them is of this submission.
+static inline uint32_t land_write(uint32_t commands[][MOST_WORDS], uint32_t command_count, uint8_t *buffer,
+                                  D3DDDI_PATCHLOCATIONLIST *places, UINT *count)
+{
+    uint32_t used = 0;
+
+    for (uint32_t i = 0; i < command_count; i++) {
+        const uint32_t *words = commands[i];
+        uint32_t bytes = 4 * FERRY_GET(FERRY_PACKET_HEADER_WORDS, words[0]);
+
+        memcpy(buffer + used, words, bytes);
+        for (uint32_t write = !land_has_source(words); write < 2; write++) {
+            uint32_t kind = land_kind_of(words, write), at = land_address_at(words, write);
+
+            if (kind == LAND_VIRTUAL)
+                continue;
+            places[(*count)++] = (D3DDDI_PATCHLOCATIONLIST){
+                .AllocationIndex = kind == LAND_APERTURE,
+                .DriverId = FERRY_KMD_PATCH_ID(used, write ? FERRY_KMD_PATCH_DESTINATION : FERRY_KMD_PATCH_SOURCE),
+                .AllocationOffset = (UINT)land_wide(words, at),
+                .PatchOffset = used + at};
+        }
+        used += bytes;
+    }
+    return used;
+}
+
 #endif

@@ -43,6 +43,20 @@ static uint32_t current_fence(struct rig *rig)
     return query.CurrentFence;
 }
 
+// Fence 21 has ended; the doorbell of 22 is not taken in time, and 23 comes behind it.
+static void lose_22(struct rig *rig, enum fate what)
+{
+    begin(rig);
+    submit_user(rig, &commands, allocation, 0, 21);
+    wait_for(rig, 2, 21);
+    fate = what;
+    doorbells = FERRY_GPU_DOORBELLS;
+    submit_user(rig, &commands, allocation, 0, 22);
+    submit_user(rig, &commands, allocation, 0, 23); // Nothing goes in behind what may come yet.
+    assert_int_equal(fate, TAKEN);
+    assert_true(kmd_allocation_is_busy(rig->adapter, allocation, 0));
+}
+
 // The device and the interrupt routine run.
 static void run(struct rig *rig)
 {
@@ -67,6 +81,22 @@ static void works_from(struct rig *rig, uint32_t fence)
         assert_int_equal(rig->notes[notes].fence, fence + n);
     }
     assert_int_equal(ferry_gpu_ring_pending(rig->gpu, 2), 0);
+}
+
+// Both that waited have run, and each was told of once.
+static void both_have_run(struct rig *rig, unsigned notes)
+{
+    assert_true(kmd_allocation_is_busy(rig->adapter, allocation, 0));
+    for (uint32_t fence = 22; fence <= 23; fence++)
+        wait_for(rig, 2, fence);
+    run(rig);
+    assert_false(kmd_allocation_is_busy(rig->adapter, allocation, 0));
+    // Those that have ended by the time of the interrupt are told of by the last one's fence.
+    assert_true(rig->note_count > notes && rig->note_count <= notes + 2);
+    for (; notes < rig->note_count; notes++)
+        assert_int_equal(rig->notes[notes].type, DXGK_INTERRUPT_DMA_COMPLETED);
+    assert_int_equal(rig->notes[notes - 1].fence, 23);
+    works_from(rig, 24);
 }
 
 #endif

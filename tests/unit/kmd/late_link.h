@@ -15,6 +15,7 @@ static unsigned doorbells;
 static uint32_t newest_doorbell;
 static unsigned taken_first; // So many of them are taken before that.
 static uint64_t refused;     // A register of which the next write is not taken; 0 = none, as nobody writes that one.
+static uint32_t late_cycles; // Of those that come late: so long before the one who rings hears that they did not.
 static bool refused_late;    // It comes after all, as time passes, before whatever comes behind it.
 static bool resets_late;     // A write to CONTROL does so too.
 static uint32_t late_reset;
@@ -61,6 +62,10 @@ static int slow_write32(struct ferry_link *link, enum ferry_bar bar, uint64_t of
     fate = doorbells > 0 ? now : TAKEN;
     if (now == TAKEN || now == LATE)
         own_operations->write32(link, bar, offset, value);
+    if (now == LATE && late_cycles) {
+        unsigned reasons;
+        own_operations->pump(link, late_cycles, &reasons);
+    }
     return now == LOST || now == LATE ? FERRY_ERROR_TIMEOUT : FERRY_OK;
 }
 

@@ -34,6 +34,7 @@ static struct queue {
 } queues[LANDS];
 static struct host_pages host;
 static HANDLE paged;
+static bool last_was_in_vain;
 static unsigned seen, cut, faulted, went_ahead, resets, in_vain, ended;
 
 // ---- What the device has -----------------------------------------------------------------------------------------
@@ -123,40 +124,15 @@ static uint32_t build_paging(struct rig *rig, struct job *job, uint8_t *buffer, 
     return (uint32_t)((uint8_t *)a.pDmaBuffer - buffer);
 }
 
-// The commands as the program gave them: what Patch changes in them is of this submission.
-static uint32_t write_commands(const struct job *job, uint8_t *buffer, D3DDDI_PATCHLOCATIONLIST *places, UINT *count)
-{
-    uint32_t used = 0;
-
-    for (uint32_t i = 0; i < job->count; i++) {
-        const uint32_t *words = job->words[i];
-        uint32_t bytes = 4 * FERRY_GET(FERRY_PACKET_HEADER_WORDS, words[0]);
-
-        memcpy(buffer + used, words, bytes);
-        for (uint32_t write = !land_has_source(words); write < 2; write++) {
-            uint32_t kind = land_kind_of(words, write), at = land_address_at(words, write);
-
-            if (kind == LAND_VIRTUAL)
-                continue;
-            places[(*count)++] = (D3DDDI_PATCHLOCATIONLIST){
-                .AllocationIndex = kind == LAND_APERTURE,
-                .DriverId = FERRY_KMD_PATCH_ID(used, write ? FERRY_KMD_PATCH_DESTINATION : FERRY_KMD_PATCH_SOURCE),
-                .AllocationOffset = (UINT)land_wide(words, at),
-                .PatchOffset = used + at};
-        }
-        used += bytes;
-    }
-    return used;
-}
-
 static void send(struct rig *rig, uint32_t ring, struct job *job, uint32_t place)
 {
     struct queue *q = &queues[ring];
     uint8_t *buffer = (uint8_t *)q->buffers.address + place * PAGE;
     D3DDDI_PATCHLOCATIONLIST places[2 * COMMANDS];
     UINT place_count = 0;
-    uint32_t private_bytes = sizeof job->private_data, bytes = ring ? write_commands(job, buffer, places, &place_count)
-                                                                    : build_paging(rig, job, buffer, &private_bytes);
+    uint32_t private_bytes = sizeof job->private_data,
+             bytes = ring ? land_write(job->words, job->count, buffer, places, &place_count)
+                          : build_paging(rig, job, buffer, &private_bytes);
 
     job->fence = ++q->fence;
     DXGKARG_PATCH patch = {.hContext = q->context,
@@ -190,6 +166,7 @@ static void send(struct rig *rig, uint32_t ring, struct job *job, uint32_t place
     if (draw(30) == 0) {
         fate = draw(2) ? LOST : LATE;
         doorbells = FERRY_GPU_DOORBELLS;
+        late_cycles = (uint32_t)draw(1000);
     }
     assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit), STATUS_SUCCESS);
     job->sent = true;
@@ -292,6 +269,7 @@ static void reset_in_vain(struct rig *rig, DXGKARG_RESETENGINE *reset)
     assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, reset), STATUS_IO_TIMEOUT);
     take_notes(rig, false, 0);
     in_vain++;
+    last_was_in_vain = true;
 }
 
 // A fault of its own that was told as another node was reset, in front of what has not begun: it cannot go again, since
@@ -326,6 +304,7 @@ static void reset_engine(struct rig *rig)
     for (uint32_t i = 0; i < q->count && q->jobs[i].sent; i++)
         q->jobs[i].cut |= !q->jobs[i].done && (int32_t)(reset.LastAbortedFenceId - q->jobs[i].fence) >= 0;
     resets++;
+    last_was_in_vain = false;
     // Of a ring all that the device had has ended or was cut, or else nothing of it was begun: a doorbell was lost, or
     // a reset in vain kept it back.
     for (uint32_t ring = 0; ring < LANDS; ring++) {
@@ -365,6 +344,7 @@ static void reset_all(struct rig *rig)
     seen = rig->note_count;
     for (uint32_t ring = 0; ring < LANDS; ring++)
         queues[ring].count = 0;
+    last_was_in_vain = false;
     fill_lands(rig);
     resets++;
 }
@@ -389,13 +369,16 @@ static void come_to_an_end(struct rig *rig)
         for (uint32_t ring = 0; ring < LANDS; ring++)
             left |= queues[ring].count != 0;
         if (!left)
-            return;
+            break;
         turns = before == ended ? turns : 0;
         before = ended;
         if (turns % 20 == 19)
             reset_engine(rig);
         assert_true(turns < 200);
     }
+    // What comes next waits for it.
+    while (last_was_in_vain)
+        reset_engine(rig);
 }
 
 static void check_lands(struct rig *rig, uint32_t round)

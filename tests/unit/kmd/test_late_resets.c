@@ -11,18 +11,20 @@ static void remember(struct rig *rig)
     rig->then = remember;
 }
 
-// A job hangs on node 2, two wait behind it for doorbells of this fate, and a node is reset.
-static DXGKARG_RESETENGINE reset_behind_a_hang(struct rig *rig, enum fate theirs, UINT node, uint32_t fence)
+// The first of so many jobs hangs on node 2, two wait behind them for doorbells of this fate, and a node is reset.
+static DXGKARG_RESETENGINE reset_behind_a_hang(struct rig *rig, uint32_t jobs, enum fate theirs, UINT node,
+                                               uint32_t fence)
 {
     DXGKARG_RESETENGINE reset = {.NodeOrdinal = node};
 
     begin(rig);
     ferry_model_hang(rig->model);
-    submit_user(rig, &commands, allocation, 0, fence);
+    for (; jobs; jobs--)
+        submit_user(rig, &commands, allocation, 0, fence++);
     fate = theirs;
     doorbells = FERRY_GPU_DOORBELLS;
+    assert_int_equal(submit(rig, fence), STATUS_SUCCESS);
     assert_int_equal(submit(rig, fence + 1), STATUS_SUCCESS);
-    assert_int_equal(submit(rig, fence + 2), STATUS_SUCCESS);
     run(rig);
     rig->then = remember;
     assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
@@ -30,17 +32,29 @@ static DXGKARG_RESETENGINE reset_behind_a_hang(struct rig *rig, enum fate theirs
     return reset;
 }
 
-// The reset aborts all of them, in their order, and what came late is nobody's.
+// The reset aborts all of them, in their order. Of three jobs the device has, and one more, be it that it seemed not to
+// hear of it; a fourth it has no place for, and then what came late is an empty entry, and nobody's.
 static void what_waits_behind_a_hang_is_aborted_with_it(void **state)
 {
     struct rig *rig = *state;
-    DXGKARG_RESETENGINE reset = reset_behind_a_hang(rig, LATE, 2, 21);
+    uint32_t fence = 21;
+    uint64_t faults = 0;
 
-    assert_int_equal(reset.LastAbortedFenceId, 23);
-    assert_int_equal(ferry_kmd_faults(rig->adapter), 1);
-    assert_int_equal(rig->note_count, 0);
-    works_from(rig, 24);
-    end(rig);
+    for (uint32_t jobs = 1; jobs <= 3; jobs++) {
+        for (enum fate what = LOST; what <= LATE; what++) {
+            DXGKARG_RESETENGINE reset = reset_behind_a_hang(rig, jobs, what, 2, fence);
+
+            fence += jobs + 2;
+            assert_int_equal(reset.LastAbortedFenceId, fence - 1);
+            faults += jobs + (jobs < 3 && what == LATE);
+            assert_int_equal(ferry_kmd_faults(rig->adapter), faults);
+            assert_int_equal(current_fence(rig), fence - 1);
+            works_from(rig, fence);
+            fence += 3;
+            rig->link->operations = own_operations;
+            end(rig);
+        }
+    }
 }
 
 // The same where another node is reset: each is told as a fault, as that one's own aborted jobs are, also if the first
@@ -53,7 +67,7 @@ static void and_when_another_node_is_reset(void **state)
         unsigned notes = rig->note_count;
 
         resets_late = late > 0;
-        DXGKARG_RESETENGINE reset = reset_behind_a_hang(rig, LOST, 3, 21 + 9 * late);
+        DXGKARG_RESETENGINE reset = reset_behind_a_hang(rig, 1, LOST, 3, 21 + 9 * late);
         resets_late = false;
         assert_int_equal(reset.LastAbortedFenceId, 0);
         assert_int_equal(rig->note_count, notes + 3);
@@ -144,6 +158,28 @@ static void what_was_taken_back_is_not_done_because_its_entries_are(void **state
     end(rig);
 }
 
+// So it is with one whose doorbell comes behind a reset that has failed: it goes in again, and runs.
+static void an_empty_entry_is_not_taken_for_the_job(void **state)
+{
+    struct rig *rig = *state;
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+
+    lose_22(rig, LOST);
+    run(rig);
+    refused = FERRY_BAR0_CONTROL;
+    refused_late = false;
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_IO_TIMEOUT);
+    own_operations->write32(rig->link, FERRY_BAR_REGISTERS, DOORBELL, newest_doorbell);
+    run(rig);
+    assert_int_equal(rig->note_count, 1);
+    assert_int_equal(current_fence(rig), 21);
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    assert_int_equal(reset.LastAbortedFenceId, 21);
+    both_have_run(rig, 1);
+    assert_int_equal(ferry_gpu_ring_newest(rig->gpu, 2), 7); // 21 to 26, and the empty one.
+    end(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +187,7 @@ int main(void)
         CASE(and_when_another_node_is_reset),
         CASE(what_was_taken_back_is_told_though_the_reset_failed),
         CASE(what_was_taken_back_is_not_done_because_its_entries_are),
+        CASE(an_empty_entry_is_not_taken_for_the_job),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
