@@ -302,21 +302,18 @@ int ferry_gpu_wait_after(struct ferry_gpu *gpu, uint64_t events, uint64_t cycles
             return FERRY_OK;
         }
         const uint64_t now = ferry_gpu_cycles(gpu);
+        // Looked at twice, so that a wait which is soon over reads nothing over the link. Most of the time lies
+        // between, behind the first look, since other threads' slices may have taken all there was to look in.
+        if (patient && !looked && now - begin >= cycles / 8 && words_moved(gpu, &before)) {
+            looked = true;
+            const uint64_t least = ferry_gpu_cycles(gpu) + cycles / 4 * 3;
+            end = end > least ? end : least;
+            continue;
+        }
         if (now >= end) {
-            // Other threads' slices may have taken all the time there was to look in: then it begins anew, behind the
-            // look, since as much may pass before that.
-            if (patient && !looked && words_moved(gpu, &before)) {
-                looked = true;
-                end = ferry_gpu_cycles(gpu) + cycles;
-                continue;
-            }
             // One buffer may take longer by far: 16 MiB are as many words.
             bool moves = looked && words_moved(gpu, &words) && words != before;
             return moves ? FERRY_OK : FERRY_ERROR_TIMEOUT;
-        }
-        // Looked at twice, so that a wait which is soon over reads nothing over the link.
-        if (patient && !looked && now - begin >= cycles / 8) {
-            looked = words_moved(gpu, &before);
         }
         int error = run_slice(gpu, end - now < SLICE_CYCLES ? end - now : SLICE_CYCLES, events);
         if (error != FERRY_OK) {
