@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "link/frames.h"
+#include "link/listening.h"
 #include "link/packet_queue.h"
 #include "link/problem.h"
 #include "link/root_complex.h"
@@ -19,12 +20,10 @@
 
 #define ANSWER_SECONDS  10.0 // For a hello; whoever listens and says nothing is no device. A slow line gets more.
 #define END_SECONDS     2.0  // Without a sign of life, for what is still to be sent at the end. A slow line gets more.
-#define DEAD_SECONDS    20.0 // Without one, while one is due; or with none but such. A slow line gets more.
 #define CYCLES_A_SECOND 1e5  // Of silence, where the device has no clock that could be read.
 // Of a packet that is not waited for, while nothing of ours is on its way: before an answer there may be what the
 // device had begun to send, some hundred packets, so two thousand without it are what two seconds of silence are.
 #define PACKET_CYCLES 100u
-#define SLICE         10 // Milliseconds between two looks at the time.
 // A simulator has no sign of life but that it has run as far as it was told. So it is told a little at a time, which
 // even a slow one on a busy machine does in much less than a minute; and one that took longer before gets more.
 #define TURN_CYCLES  1000u
@@ -50,17 +49,10 @@ struct framed {
     bool ran;
     double turn; // Seconds that the longest took.
     double seconds;
-    double looked;        // When last, and how long in all: times below are of that clock, which stands while this
-    double listened;      // program does something else.
-    double windows;       // Seconds that the line takes for what may be under way, there and back.
-    double ticked, heard; // When the frames were last told the time, and were last not silent.
-    double progressed;    // When a packet last got on, or none was waited for,
-    uint64_t progress;    // and how many had.
-    double silence;       // Seconds of it so far,
-    double silent_from;   // and from when on more is counted, if no byte comes.
-    uint64_t talked;      // Cycles that count for packets.
-    double probed;        // When bytes came or were asked for.
-    uint64_t bytes_seen;
+    struct ferry_listening listening;
+    double silence;      // Seconds of it so far,
+    double silent_from;  // and from when on more is counted, if no byte comes.
+    uint64_t talked;     // Cycles that count for packets.
     uint8_t bytes[4096]; // On the way to the descriptor.
     size_t byte_count, byte_taken;
     char where[128], medium[64], name[16];
@@ -158,36 +150,13 @@ static void fill_frames(struct framed *framed)
     }
 }
 
-/// Tell the frames how much time has passed.
-static void tick(struct framed *framed)
-{
-    const double time = framed->listened;
-    const uint32_t ticks = (uint32_t)((time - framed->ticked) * 1000);
-    ferry_frames_tick(&framed->frames, ticks);
-    framed->ticked += ticks / 1000.0;
-    if (ferry_frames_silent(&framed->frames) == 0 || !ferry_frames_open(&framed->frames)) {
-        framed->heard = time;
-    } else if (time - framed->heard > DEAD_SECONDS + 2 * framed->windows) {
-        lose(framed, "it does not answer any more; was it reset, or has it no power?");
-    }
-}
-
-/// Time passes from look to look. Who did not look for long heard nothing meanwhile, and what came lies there still: it
-/// did other things, was stopped, or the machine is busy.
-static void look_at_the_time(struct framed *framed)
-{
-    const double time = now(), most = 2 * SLICE / 1000.0;
-    framed->listened += time - framed->looked < most ? time - framed->looked : most;
-    framed->looked = time;
-}
-
 /// Send what can be sent and take what has come; wait for one of them, so many milliseconds at most, -1 = ever.
 static void exchange(struct framed *framed, int milliseconds)
 {
     fill_frames(framed);
     const bool writes = framed->byte_taken != framed->byte_count;
     const unsigned ready = framed->channel.operations->wait(framed->channel.context, writes, milliseconds);
-    look_at_the_time(framed);
+    ferry_listening_look(&framed->listening);
     if ((ready & FERRY_CHANNEL_GONE) != 0) {
         lose_channel(framed);
         return;
@@ -198,8 +167,8 @@ static void exchange(struct framed *framed, int milliseconds)
     if ((ready & FERRY_CHANNEL_READS) != 0) {
         read_bytes(framed);
     }
-    if (framed->channel.bytes_per_second != 0) {
-        tick(framed);
+    if (framed->channel.bytes_per_second != 0 && !ferry_listening_tick(&framed->listening, &framed->frames)) {
+        lose(framed, "it does not answer any more; was it reset, or has it no power?");
     }
 }
 
@@ -250,18 +219,18 @@ static const uint32_t *framed_receive(void *context, size_t *count)
 static bool run(struct framed *framed, uint64_t cycles)
 {
     const struct ferry_tunnel_message message = {.code = FERRY_TUNNEL_CODE_RUN, .value = cycles};
-    const double start = framed->listened;
+    const double start = framed->listening.time;
     framed->ran = false;
     if (!framed->lost && !put_message(framed, &message)) {
         lose(framed, "no memory for what is to be sent");
     }
     while (!framed->ran && !framed->lost) {
-        exchange(framed, SLICE);
-        if (!framed->ran && framed->listened - start > TURN_SECONDS + TURN_TIMES * framed->turn) {
+        exchange(framed, FERRY_LISTENING_SLICE);
+        if (!framed->ran && framed->listening.time - start > TURN_SECONDS + TURN_TIMES * framed->turn) {
             lose(framed, "it does not answer any more; was the simulator stopped, or is its machine gone?");
         }
     }
-    framed->turn = framed->listened - start > framed->turn ? framed->listened - start : framed->turn;
+    framed->turn = framed->listening.time - start > framed->turn ? framed->listening.time - start : framed->turn;
     return framed->ran;
 }
 
@@ -289,58 +258,30 @@ static uint64_t moved(const struct framed *framed)
     return framed->frames.counts.acknowledged + (sends(framed) ? 0 : framed->frames.counts.frames_in);
 }
 
-/// The packet that is waited for may have been lost with nothing sent behind it that would show the gap: it is asked
-/// for.
-static void probe(struct framed *framed, double time)
-{
-    if (framed->frames.counts.bytes_in != framed->bytes_seen) {
-        framed->bytes_seen = framed->frames.counts.bytes_in;
-        framed->probed = time;
-    } else if (time - framed->probed > framed->frames.patience / 1000.0) {
-        ferry_frames_probe(&framed->frames);
-        framed->probed = time;
-    }
-}
-
-/// How many times longer than its rate says a frame and its acknowledgement take, as the frames measure it: a busy
-/// machine, a network on the way, a simulated device.
-static double slowness(const struct framed *framed)
-{
-    const struct ferry_frames *frames = &framed->frames;
-    return frames->resend_ticks == 0 ? 1 : (double)frames->patience / frames->resend_ticks;
-}
-
-/// It has power, and says so, but takes no packets, or sends none: no time-out of silence would ever come.
-static void look_for_progress(struct framed *framed, double time, bool waits)
-{
-    if (moved(framed) != framed->progress || !waits) {
-        framed->progress = moved(framed);
-        framed->progressed = time;
-    } else if (time - framed->progressed > DEAD_SECONDS + 2 * framed->windows) {
-        lose(framed, "it takes nothing any more, and says nothing that is a packet; does it hang, or is it another?");
-    }
-}
-
 /// Until a packet comes, or so many cycles of silence have passed, which take longer where everything does. While
 /// something of ours is on its way it is not the device that keeps us waiting, and a packet that comes slowly is no
 /// silence: its bytes count, and so does a short time behind them, as an adapter's driver hands bytes over in bursts. A
-/// line that is dead has an end of its own (tick()).
+/// line that is dead has an end of its own (exchange()).
 static void wait_in_silence(struct framed *framed, uint64_t cycles)
 {
     const double end = framed->silence + (double)cycles / CYCLES_A_SECOND;
     uint64_t seen = framed->frames.counts.bytes_in;
-    double since = framed->listened;
+    double since = framed->listening.time;
     while (framed->in.taken == framed->in.count && framed->silence < end && !framed->lost) {
-        const double slow = slowness(framed), left = (end - framed->silence) * slow * 1000;
-        exchange(framed, left < SLICE ? (int)left + 1 : SLICE);
-        const double time = framed->listened;
+        const double slow = ferry_listening_slowness(&framed->frames), left = (end - framed->silence) * slow * 1000;
+        exchange(framed, left < FERRY_LISTENING_SLICE ? (int)left + 1 : FERRY_LISTENING_SLICE);
+        const double time = framed->listening.time;
         if (sends(framed) || framed->frames.counts.bytes_in != seen) {
             framed->silent_from = time + PAUSE_SECONDS * slow;
         }
         const double from = since > framed->silent_from ? since : framed->silent_from;
         framed->silence += time > from ? (time - from) / slow : 0;
-        look_for_progress(framed, time, time <= framed->silent_from);
-        probe(framed, time);
+        // It has power, and says so, but takes no packets, or sends none: no time-out of silence would ever come.
+        if (!ferry_listening_progress(&framed->listening, moved(framed), time <= framed->silent_from)) {
+            lose(framed,
+                 "it takes nothing any more, and says nothing that is a packet; does it hang, or is it another?");
+        }
+        ferry_listening_probe(&framed->listening, &framed->frames);
         seen = framed->frames.counts.bytes_in;
         since = time;
     }
@@ -418,13 +359,13 @@ static void framed_close(void *context)
     struct framed *framed = context;
     // The last writes stop the device: they are to arrive, and to be sent again if they were lost. What it sends
     // meanwhile shows nothing of that.
-    const double patience = END_SECONDS + framed->windows;
+    const double patience = END_SECONDS + framed->listening.windows;
     uint64_t seen = framed->frames.counts.acknowledged;
-    double end = framed->listened + patience;
-    while (!framed->lost && ferry_frames_open(&framed->frames) && framed->listened < end &&
+    double end = framed->listening.time + patience;
+    while (!framed->lost && ferry_frames_open(&framed->frames) && framed->listening.time < end &&
            (framed->out.taken != framed->out.count || ferry_frames_queued(&framed->frames) != 0)) {
-        exchange(framed, SLICE);
-        end = framed->frames.counts.acknowledged == seen ? end : framed->listened + patience;
+        exchange(framed, FERRY_LISTENING_SLICE);
+        end = framed->frames.counts.acknowledged == seen ? end : framed->listening.time + patience;
         seen = framed->frames.counts.acknowledged;
     }
     framed->channel.operations->close(framed->channel.context);
@@ -451,21 +392,21 @@ static int begin(struct framed *framed)
     // A window there and one back, and what the system needs for it.
     const double window = 2.0 * FERRY_FRAMES_WINDOW * FERRY_FRAME_BYTES;
     const uint32_t rate = framed->channel.bytes_per_second;
-    framed->windows = rate == 0 ? 0 : window / rate;
-    const double end = framed->listened + ANSWER_SECONDS + framed->windows;
-    ferry_frames_start(&framed->frames, rate == 0 ? 0 : (uint32_t)(framed->windows * 1000) + 100);
+    framed->listening.windows = rate == 0 ? 0 : window / rate;
+    const double end = framed->listening.time + ANSWER_SECONDS + framed->listening.windows;
+    ferry_frames_start(&framed->frames, rate == 0 ? 0 : (uint32_t)(framed->listening.windows * 1000) + 100);
     ferry_frames_ask(&framed->frames, &question);
     while (!ferry_frames_hello(&framed->frames, &answer)) {
         if (framed->lost) {
             return FERRY_ERROR_DEVICE_LOST;
         }
-        if (framed->listened >= end) {
+        if (framed->listening.time >= end) {
             ferry_problem_set("%s at %s answers as a device of this driver's does: %s",
                               framed->frames.counts.bytes_in == 0 ? "nothing" : "nothing of what is said",
                               framed->where, framed->channel.silent);
             return FERRY_ERROR_TIMEOUT;
         }
-        exchange(framed, SLICE);
+        exchange(framed, FERRY_LISTENING_SLICE);
     }
     const int error = ferry_verdict(framed->where, &answer);
     framed->clocked = FERRY_GET(FERRY_TUNNEL_HELLO_WHAT_CLOCKED, answer.what) != 0;

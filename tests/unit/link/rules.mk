@@ -29,7 +29,7 @@ TEST_PROGRAMS += $(FRAMES_PROGRAMS)
 
 FRAMED_PROGRAMS := $(BUILD)/tests/framed $(BUILD)/tests/framed_time
 $(FRAMED_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c $(ROOT_COMPLEX) \
-    $(call sanitized,$(addprefix host-driver/link/,framed.c verdict.c fd_channel.c frames.c frame_code.c packet_queue.c \
+    $(call sanitized,$(addprefix host-driver/link/,framed.c listening.c verdict.c fd_channel.c frames.c frame_code.c packet_queue.c \
     problem.c)) \
     $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
@@ -37,7 +37,7 @@ $(FRAMED_PROGRAMS): $(BUILD)/tests/%: tests/unit/link/test_%.c $(ROOT_COMPLEX) \
 
 # What it gives the root complex is the test's.
 $(BUILD)/tests/framed_transport: tests/unit/link/test_framed_transport.c \
-    $(call sanitized,$(addprefix host-driver/link/,framed.c verdict.c fd_channel.c frames.c frame_code.c packet_queue.c \
+    $(call sanitized,$(addprefix host-driver/link/,framed.c listening.c verdict.c fd_channel.c frames.c frame_code.c packet_queue.c \
     problem.c)) \
     $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
