@@ -127,8 +127,12 @@ int ferry_va_update(struct ferry_queue *handle, struct ferry_va_batch *batch)
 {
     struct umd_call call;
 
-    if (!batch || batch->size != sizeof *batch || batch->operation_size != sizeof *batch->operations ||
-        (batch->count > 0 && !batch->operations) || (batch->behind_queue && batch->do_not_wait))
+    if (!batch || batch->size != sizeof *batch)
+        return FERRY_ERROR_ARGUMENT;
+    batch->failed = batch->count;
+    batch->table_bytes = 0;
+    if (batch->operation_size != sizeof *batch->operations || (batch->count > 0 && !batch->operations) ||
+        (batch->behind_queue && batch->do_not_wait))
         return FERRY_ERROR_ARGUMENT;
     const struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, "update addresses");
     if (!queue)

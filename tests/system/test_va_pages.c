@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ferry_va_update where mappings are in large pages: what is left of one that is cut is there all the time.
+#include "ferry_contract.h"
 #include "updates.h"
 
 // A large page from which a tile goes, and then others come there: what is left of it is read and written all the time.
@@ -140,10 +141,52 @@ static void a_large_page_that_is_cut_while_it_is_away_comes_back_small(void **st
     ferry_adapter_close(m.adapter);
 }
 
+// What may not be written may not where it has smaller pages, for what went beside it: of a large page, and of a group.
+static void what_is_left_may_be_written_as_little_as_before(void **state)
+{
+    (void)state;
+    struct machine m = begin(16 * MIB);
+    struct ferry_allocation *all = make(m.device, 6 * MIB, FERRY_FLAG_CPU_VISIBLE);
+    uint64_t x = reserve(&m, 16 * MIB), at = (x + 2 * MIB - 1) / (2 * MIB) * (2 * MIB), fence;
+    struct ferry_placement place = {.size = sizeof place};
+    struct ferry_fault fault = {.size = sizeof fault};
+    struct ferry_va_steps walk;
+    bool found;
+
+    must_be_resident(m.device, &all, 1);
+    ok(ferry_allocation_placement(all, &place));
+    uint64_t skip = (2 * MIB - place.offset % (2 * MIB)) % (2 * MIB);
+    struct ferry_va_operation operation = map(at, 2 * MIB, all, skip);
+    operation.kind = FERRY_VA_MAP_PROTECT;
+    operation.read_only = true;
+    ok(update(m.queue, &operation, 1, NULL));
+    for (uint32_t cut = 0; cut < 2; cut++) {
+        // The second hole is in a group that the first has left.
+        uint64_t hole = at + (cut ? 1600 : 800) * KIB + PAGE;
+        const uint64_t left[] = {at, hole - 64 * KIB, hole - 1, hole + 3 * PAGE, at + 2 * MIB - 1};
+
+        operation = unmap(hole, 3 * PAGE);
+        ok(update(m.queue, &operation, 1, NULL));
+        ok(ferry_queue_wait(m.queue, submit(m.queue)));
+        for (size_t i = 0; i < sizeof left / sizeof left[0]; i++) {
+            const struct ferry_va_step *step = last_step(&m, left[i], &walk);
+            assert_true(step->is_page && step->level == 0 && step->read_only);
+            ok(ferry_queue_fill_va(m.queue, left[i], 1, 0x55, 1));
+            ok(ferry_queue_submit(m.queue, &fence));
+            assert_int_equal(ferry_queue_wait(m.queue, fence), FERRY_ERROR_FAULT);
+            ok(ferry_adapter_next_fault(m.adapter, &fault, &found));
+            assert_true(found && fault.is_write && fault.address == left[i]);
+            assert_int_equal(fault.kind, FERRY_FAULT_KIND_PAGE_READ_ONLY);
+        }
+    }
+    ferry_adapter_close(m.adapter);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_large_page_becomes_small_ones_without_a_gap),
                                        cmocka_unit_test(only_what_is_unmapped_is_gone),
+                                       cmocka_unit_test(what_is_left_may_be_written_as_little_as_before),
                                        cmocka_unit_test(a_large_page_that_is_cut_while_it_is_away_comes_back_small)};
 
     read_options(argc, argv);

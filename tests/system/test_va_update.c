@@ -221,9 +221,21 @@ static void bad_batches_get_a_name_and_change_nothing(void **state)
         assert_int_equal(out.failed, 2);
         assert_true(print_of(&m) == before);
     }
+    // Of these no operation is to blame.
     struct ferry_va_batch wrong = {.size = sizeof wrong, .operations = good, .count = 1};
     assert_int_equal(ferry_va_update(m.queue, &wrong), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(wrong.failed, 1);
     wrong.operation_size = sizeof good[0];
+    wrong.failed = 0;
+    assert_int_equal(ferry_va_update((struct ferry_queue *)m.device, &wrong), FERRY_ERROR_HANDLE);
+    assert_int_equal(wrong.failed, 1);
+    wrong.behind_queue = m.queue;
+    wrong.do_not_wait = true;
+    wrong.failed = 0;
+    assert_int_equal(ferry_va_update(m.queue, &wrong), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(wrong.failed, 1);
+    wrong.behind_queue = NULL;
+    wrong.do_not_wait = false;
     wrong.operations = NULL;
     assert_int_equal(ferry_va_update(m.queue, &wrong), FERRY_ERROR_ARGUMENT);
     wrong.size = 8;

@@ -169,14 +169,35 @@ static void bad_ranges_get_a_name_and_change_nothing(void **state)
     nothing_is_chosen_from(m.device, live + 128 * KIB);
     struct ferry_va unaligned = {.size = sizeof unaligned, .address = 0x201000, .bytes = 64 * KIB};
     assert_int_equal(ferry_va_reserve(m.device, &unaligned), FERRY_ERROR_ARGUMENT);
+    // Bounds are as whole as what is between them.
+    const uint64_t bounds[][2] = {
+        {0x10001000, 0}, {0, 0x10001000}, {0x10000000, UINT64_C(1) << 49}, {1u << 30, 1u << 30}};
+    for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
+        struct ferry_va range = {.size = sizeof range, .least = bounds[i][0], .most = bounds[i][1], .bytes = 64 * KIB};
+
+        assert_int_equal(ferry_va_reserve(m.device, &range), FERRY_ERROR_ARGUMENT);
+        assert_int_equal(range.address, 0);
+    }
     assert_int_equal(ferry_va_free(m.device, live, 64 * KIB), FERRY_ERROR_ARGUMENT);
     assert_int_equal(ferry_va_free(m.device, live + 64 * KIB, 64 * KIB), FERRY_ERROR_ARGUMENT);
     assert_int_equal(ferry_va_free(m.device, 0x900000, 64 * KIB), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_va_free(m.device, live, 128 * KIB + 512), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_va_free(m.device, live - 512, 128 * KIB + 512), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_va_free(m.device, live, 0), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_va_free(m.device, live, (UINT64_C(1) << 48) - live + 4 * KIB), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_va_free(m.device, live, UINT64_MAX - 4095), FERRY_ERROR_ARGUMENT);
     // A reservation, mapped in parts, and freed as a whole.
     struct ferry_va reserved = {.size = sizeof reserved, .least = 0x10000000, .bytes = 512 * KIB};
     ok(ferry_va_reserve(m.device, &reserved));
     map_at(m.device, one, reserved.address + 64 * KIB, 0, 4 * KIB);
     map_at(m.device, one, reserved.address + 128 * KIB, 0, 4 * KIB);
+    // Nor is what is only reserved cut in two: at the end of what is to be freed, at its beginning.
+    assert_int_equal(ferry_va_free(m.device, reserved.address, 100 * KIB), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_va_free(m.device, reserved.address + 100 * KIB, 412 * KIB), FERRY_ERROR_ARGUMENT);
+    ok(ferry_va_find(m.device, reserved.address + 64 * KIB, &mapping));
+    assert_true(mapping.mapped && mapping.address == reserved.address + 64 * KIB && mapping.bytes == 4 * KIB);
+    ok(ferry_va_find(m.device, reserved.address + 128 * KIB, &mapping));
+    assert_true(mapping.mapped && mapping.address == reserved.address + 128 * KIB);
     ok(ferry_va_free(m.device, reserved.address, 512 * KIB));
     nothing_is_chosen_from(m.device, reserved.address);
     // What was mapped in the middle and is gone has left it a reservation all over.

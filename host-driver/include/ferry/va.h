@@ -81,8 +81,8 @@ int ferry_va_map(struct ferry_device *device, struct ferry_allocation *allocatio
 /// Whatever is mapped or reserved in the range, which cuts nothing in two, is free at once; a reservation of zeros as a
 /// whole, with all that is mapped in it, as it was reserved or what ferry_va_protect() has left of it. Jobs submitted
 /// before still find it mapped, or zeros; later ones that go there by address alone may for a while. Errors: ARGUMENT
-/// (nothing is there, or some of it, or of a reservation of zeros, reaches beyond the range), HANDLE, NO_HOST_MEMORY,
-/// DEVICE_LOST, UNSUPPORTED.
+/// (not whole pages or none, beyond 48 bits; nothing is there, or some of it, or of a reservation of zeros, reaches
+/// beyond the range), HANDLE, NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED.
 int ferry_va_free(struct ferry_device *device, uint64_t address, uint64_t bytes);
 enum ferry_va_operation_kind { FERRY_VA_MAP, FERRY_VA_UNMAP, FERRY_VA_COPY, FERRY_VA_MAP_PROTECT };
 struct ferry_va_operation {
