@@ -326,6 +326,31 @@ static void lines_answered_as_a_function_reset_begins(Bench &b)
     }
 }
 
+// What the host answers while one goes on is an error, though it comes before the tag is let go: it is what a driver
+// asked for that has gone.
+static void lines_answered_amid_a_function_reset(Bench &b)
+{
+    for (unsigned round = 0; round < 64; round++) {
+        Lines lines;
+        b.configure(256, 512, 64);
+        b.answer = false;
+        AxiRead &r = lines.line(b, 0x7000, 8);
+        b.run(60 + b.random(32));
+        EXPECT(b, "requests", b.reads.size(), 1);
+        b.top->at_rest = 0;
+        b.send({0x44000001, 0x0000aa0f, uint32_t(b.device_id) << 16 | 0x48, 0x8000});
+        for (unsigned i = 0; i < 200 && !b.top->function_resetting; i++)
+            b.tick();
+        b.answer = true;
+        b.run(300);
+        check_failed(b, r);
+        b.top->at_rest = 7;
+        b.run(20);
+        b.completions.clear();
+        b.settle();
+    }
+}
+
 const Case line_cases[] = {
     {"lines_read_beside_the_host_port", lines_read_beside_the_host_port},
     {"lines_stay_behind_no_data", lines_stay_behind_no_data},
@@ -337,5 +362,6 @@ const Case line_cases[] = {
     {"lines_answered_as_others_time_out", lines_answered_as_others_time_out},
     {"lines_hide_no_time_out", lines_hide_no_time_out},
     {"lines_answered_as_a_function_reset_begins", lines_answered_as_a_function_reset_begins},
+    {"lines_answered_amid_a_function_reset", lines_answered_amid_a_function_reset},
     {nullptr, nullptr},
 };

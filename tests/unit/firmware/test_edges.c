@@ -67,6 +67,12 @@ void roots_to_the_bit(void **state)
     TRY(TABLES, PACKET_RESERVED, put_root(&packet, TO(SYSTEM), 5, 0));
     TRY(TABLES, PACKET_RESERVED, put_root(&packet, 0, HEIGHT(1) | 5, 0));
     TRY(TABLES, PACKET_RESERVED, put_root(&packet, 0, 5, 0x1000));
+    for (unsigned bit = 4; bit < 32; bit++) {
+        if ((VALID | FERRY_PACKET_ROOT_SPACE_HEIGHT_MASK) >> bit & 1)
+            continue;
+        TRY(TABLES, PACKET_RESERVED, put_root(&packet, TO(LOCAL), VALID | 5 | 1u << bit, 0x123000));
+        TRY(TABLES, PACKET_RESERVED, put_root(&packet, 0, 5 | 1u << bit, 0));
+    }
 }
 
 void what_is_forgotten_to_the_bit(void **state)
@@ -81,6 +87,9 @@ void what_is_forgotten_to_the_bit(void **state)
     TRY(TABLES, NONE, put_forget(&packet, FORGET(GROUP, 8), 0xffffffffffff));
     TRY(TABLES, PACKET_RESERVED, put_forget(&packet, FORGET(GROUP, 8), 0x1000000000000));
     TRY((uint32_t)~TABLES & 31, RIGHTS, put_forget(&packet, FORGET(GROUP, 8), 0));
+    for (unsigned bit = 0; bit < 32; bit++)
+        if (!((FERRY_PACKET_FORGET_WHAT_SCOPE_MASK | FERRY_PACKET_FORGET_WHAT_SPACE_MASK) >> bit & 1))
+            TRY(TABLES, PACKET_RESERVED, put_forget(&packet, FORGET(SPACE, 8) | 1u << bit, 0));
 }
 
 // One side of a rectangle, either, and a plain one.
