@@ -141,6 +141,47 @@ static void a_large_page_that_is_cut_while_it_is_away_comes_back_small(void **st
     ferry_adapter_close(m.adapter);
 }
 
+// Two large pages beside each other lose some of theirs at once: by one piece over both, by one of each.
+static void two_large_pages_are_cut_at_once(void **state)
+{
+    (void)state;
+    struct machine m = begin(16 * MIB);
+    struct ferry_allocation *all = make(m.device, 6 * MIB, FERRY_FLAG_CPU_VISIBLE);
+    uint64_t x = reserve(&m, 16 * MIB), at = (x + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
+    struct ferry_placement place = {.size = sizeof place};
+    struct ferry_va_steps walk;
+
+    must_be_resident(m.device, &all, 1);
+    ok(ferry_allocation_placement(all, &place));
+    uint64_t skip = (2 * MIB - place.offset % (2 * MIB)) % (2 * MIB);
+    for (uint32_t way = 0; way < 2; way++) {
+        const uint32_t gone[2][2] = {{way ? 100 : 500, way ? 104 : 512}, {way ? 600 : 512, way ? 604 : 530}};
+        struct ferry_va_operation whole = map(at, 4 * MIB, all, skip), holes[2];
+
+        ok(update(m.queue, &whole, 1, NULL));
+        ok(ferry_queue_wait(m.queue, submit(m.queue)));
+        for (uint32_t i = 0; i < 2; i++) {
+            assert_int_equal(last_step(&m, at + i * 2 * MIB, &walk)->level, 1);
+            holes[i] = unmap(at + (uint64_t)gone[i][0] * PAGE, (uint64_t)(gone[i][1] - gone[i][0]) * PAGE);
+        }
+        if (way == 0)
+            holes[0].bytes += holes[1].bytes;
+        ok(update(m.queue, holes, 1 + way, NULL));
+        ok(ferry_queue_wait(m.queue, submit(m.queue)));
+        for (uint32_t k = 0; k < 1024; k += on_model() ? 1 : 17) {
+            bool is_gone = k >= gone[k / 512][0] && k < gone[k / 512][1];
+            assert_int_equal(last_step(&m, at + (uint64_t)k * PAGE, &walk)->is_page, !is_gone);
+        }
+        for (uint32_t i = 0; i < 2; i++)
+            for (uint32_t k = 0; k < 2; k++)
+                assert_int_equal(last_step(&m, at + (uint64_t)(gone[i][k] - !k) * PAGE, &walk)->is_page,
+                                 way != 0 || i == k);
+        whole = unmap(at, 4 * MIB);
+        ok(update(m.queue, &whole, 1, NULL));
+    }
+    ferry_adapter_close(m.adapter);
+}
+
 // What may not be written may not where it has smaller pages, for what went beside it: of a large page, and of a group.
 static void what_is_left_may_be_written_as_little_as_before(void **state)
 {
@@ -186,6 +227,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_large_page_becomes_small_ones_without_a_gap),
                                        cmocka_unit_test(only_what_is_unmapped_is_gone),
+                                       cmocka_unit_test(two_large_pages_are_cut_at_once),
                                        cmocka_unit_test(what_is_left_may_be_written_as_little_as_before),
                                        cmocka_unit_test(a_large_page_that_is_cut_while_it_is_away_comes_back_small)};
 
