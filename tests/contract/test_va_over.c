@@ -156,6 +156,42 @@ static void what_an_update_has_mapped_alike_is_waited_for(void **state)
     world_close(world);
 }
 
+// What is mapped over another while a job has that yet is shown behind the job, and taken away behind that when it
+// leaves meanwhile. Until then nobody else gets any of its place: its addresses would lead there.
+static void who_gets_its_place_comes_behind_its_entries(void **state)
+{
+    (void)state;
+    struct world *world = begin(64, 0);
+    D3DKMT_HANDLE slow = context_on(world, 1), old = content(world, 8, 1), result = content(world, 4, 3),
+                  wanted = content(world, 40, 2), low = world_create(world, PAGES(8), CPU),
+                  next = world_create(world, PAGES(30), CPU);
+    uint64_t x = map(world, old, BASE + 0x400000, 8), at_result = map(world, result, BASE + 0x100000, 4);
+    uint64_t place = world_place(world, wanted).offset;
+    world_write(world, low, 4);
+    world_write(world, next, 5);
+    turns(world, 20);
+    world->knobs->delay = 1;
+    world->knobs->hold_node = 1;
+    uint64_t fence = copy(world, slow, (const D3DKMT_HANDLE[2]){result, old}, at_result, x, 64);
+    assert_int_equal(try_over(world, wanted, 0, x, 8), FERRY_OK);
+    assert_int_equal(world_evict(world, wanted), FERRY_OK);
+    assert_int_equal(world_resident(world, &low, 1), FERRY_PENDING);
+    assert_int_equal(world_resident(world, &next, 1), FERRY_PENDING);
+    turns(world, 100);
+    assert_int_equal(world_place(world, wanted).segment, 0);
+    // All of it but for its beginning.
+    uint64_t at = world_place(world, next).offset;
+    assert_true(at > place && at < place + PAGES(40));
+    assert_int_not_equal(word_of(world, next, 0), world_word(5, 0));
+    assert_false(is_over(world, slow, fence));
+    world->knobs->hold_node = 0;
+    assert_int_equal(ferry_vidmm_wait(world->manager, slow, fence), FERRY_OK);
+    assert_int_equal(word_of(world, result, 0), world_word(1, 0));
+    world_require(world, next);
+    assert_int_equal(word_of(world, next, 0), world_word(5, 0));
+    world_close(world);
+}
+
 // ---- Random ----
 
 #define ALL   1100u // in one mapping of a large allocation, or one reservation
@@ -238,6 +274,7 @@ int main(void)
         cmocka_unit_test(who_names_what_was_there_does_not_find_it_any_more),
         cmocka_unit_test(over_what_is_mapped_only_when_asked_and_only_inside_one),
         cmocka_unit_test(what_an_update_has_mapped_alike_is_waited_for),
+        cmocka_unit_test(who_gets_its_place_comes_behind_its_entries),
         cmocka_unit_test(random_mappings_over_others_agree_with_a_plain_list),
     };
     return WORLD_RUN(tests);
