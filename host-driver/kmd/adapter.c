@@ -140,9 +140,6 @@ static int make_ring(struct kmd_adapter *adapter, uint32_t number)
     uint32_t rights = number == KMD_PAGING_RING ? FERRY_GPU_RIGHT_SYSTEM | FERRY_GPU_RIGHT_APERTURE | tables : 0;
     int error = ring->made ? FERRY_OK : ferry_gpu_ring_create(adapter->gpu, number, KMD_RING_ENTRIES_LOG2, rights);
 
-    // A ring that a lost doorbell has closed takes work again when the engine was reset.
-    if (ring->lost && error == FERRY_OK && (error = ferry_gpu_reset_engine(adapter->gpu)) == FERRY_OK)
-        kmd_ring_opened(adapter, number);
     // What an earlier start left is over, and its fences are nobody's any more.
     *ring = (struct kmd_ring){.made = ring->made || error == FERRY_OK,
                               .lost = ring->lost,
@@ -161,14 +158,18 @@ static NTSTATUS start_device(HANDLE hAdapter, const DXGKRNL_INTERFACE *DxgkInter
     if (adapter->info.rings < KMD_RINGS)
         return STATUS_DEVICE_NOT_READY;
     adapter->os = *DxgkInterface;
-    adapter->reset_failed = false;
     for (uint32_t ring = 0; ring < KMD_RINGS && error == FERRY_OK; ring++)
         error = make_ring(adapter, ring);
-    if (error == FERRY_OK)
-        error = begin_memory(adapter);
-    if (error != FERRY_OK) {
+    NTSTATUS status = kmd_status(error);
+    // What a stop could not take back would run beside what comes now. And a ring that a lost doorbell has closed takes
+    // work again behind this.
+    if (status == STATUS_SUCCESS && (adapter->reset_failed || kmd_pending(adapter)))
+        status = kmd_reset_from_timeout(adapter);
+    if (status == STATUS_SUCCESS)
+        status = kmd_status(begin_memory(adapter));
+    if (status != STATUS_SUCCESS) {
         stop_device(adapter);
-        return kmd_status(error);
+        return status;
     }
     adapter->started = true;
     return STATUS_SUCCESS;

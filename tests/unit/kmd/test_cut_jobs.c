@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random jobs of four user rings, and paging beside them, which resets of the engine cut at any moment, be it that they
-// fail or come late; what was cut is sent again as the manager does it. Some doorbells come late, or never. At the end
-// each byte is what plain copies make of it that are done one after the other. Which of its names a page has in a
-// packet is drawn: what Patch lets run ahead over another name of what is read before is lost where a reset has the
-// reader done again.
+// Random jobs of four user rings, and paging beside them, which resets of the engine cut at any moment; what was cut is
+// sent again as the manager does it. The link stands still at any access of a submission, a reset, a stop or a start.
+// At the end each byte is what plain copies make of it that are done one after the other. Which of its names a page has
+// in a packet is drawn: what Patch lets run ahead over another name of what is read before is lost where a reset has
+// the reader done again.
 #include "cut_paging.h"
-#include "late_link.h"
 #include "virtual_order.h"
+#include "weak_link.h"
 
 #define QUEUED   6u // Jobs and paging buffers that are not over, of each ring.
 #define COMMANDS 6u
@@ -34,7 +34,7 @@ static struct queue {
 } queues[LANDS];
 static struct host_pages host;
 static HANDLE paged;
-static bool last_was_in_vain;
+static unsigned in_a_row; // Resets in vain, the last ones.
 static unsigned seen, cut, faulted, went_ahead, resets, in_vain, ended;
 
 // ---- What the device has -----------------------------------------------------------------------------------------
@@ -163,12 +163,9 @@ static void send(struct rig *rig, uint32_t ring, struct job *job, uint32_t place
     for (uint32_t at = 0; at < bytes;
          at += 4 * FERRY_GET(FERRY_PACKET_HEADER_WORDS, *(uint32_t *)(void *)(buffer + at)))
         went_ahead += (*(uint32_t *)(void *)(buffer + at) & UNORDERED) != 0;
-    if (draw(30) == 0) {
-        fate = draw(2) ? LOST : LATE;
-        doorbells = FERRY_GPU_DOORBELLS;
-        late_cycles = (uint32_t)draw(1000);
-    }
+    let_link_be_weak(30);
     assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit), STATUS_SUCCESS);
+    let_link_be_weak(0);
     job->sent = true;
     job->cut = false;
 }
@@ -261,17 +258,6 @@ static void disarm(struct rig *rig)
 }
 #endif
 
-// Or it comes after all, some time later. Until the next one nobody hears of what it cuts.
-static void reset_in_vain(struct rig *rig, DXGKARG_RESETENGINE *reset)
-{
-    refused = FERRY_BAR0_CONTROL;
-    refused_late = draw(2);
-    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, reset), STATUS_IO_TIMEOUT);
-    take_notes(rig, false, 0);
-    in_vain++;
-    last_was_in_vain = true;
-}
-
 // A fault of its own that was told as another node was reset, in front of what has not begun: it cannot go again, since
 // that would come behind. The manager ends it as faulted (vidmm/sched/jobs.c), and so it did.
 static void end_out_of_order(uint32_t ring)
@@ -291,20 +277,28 @@ static void end_out_of_order(uint32_t ring)
 static void reset_engine(struct rig *rig)
 {
     DXGKARG_RESETENGINE reset = {.NodeOrdinal = (UINT)draw(LANDS)};
+    DXGKARG_QUERYCURRENTFENCE current = {.NodeOrdinal = reset.NodeOrdinal};
     struct queue *q = &queues[reset.NodeOrdinal];
 
     disarm(rig);
     take_notes(rig, false, 0);
-    if (draw(4) == 0) {
-        reset_in_vain(rig, &reset);
+    assert_int_equal(rig->kmd->DxgkDdiQueryCurrentFence(rig->adapter, &current), STATUS_SUCCESS);
+    let_link_be_weak(draw(3) || in_a_row > 4 ? 0 : 10 + (uint32_t)draw(50));
+    NTSTATUS status = rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset);
+    let_link_be_weak(0);
+    in_a_row = status == STATUS_SUCCESS ? 0 : in_a_row + 1;
+    take_notes(rig, !in_a_row, reset.NodeOrdinal);
+    if (in_a_row) {
+        // Until the next one nobody hears of what it cuts.
+        assert_int_equal(status, STATUS_IO_TIMEOUT);
+        in_vain++;
         return;
     }
-    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
-    take_notes(rig, true, reset.NodeOrdinal);
+    // The manager takes what had come to its end before for that, told or not.
+    ends_up_to(reset.NodeOrdinal, current.CurrentFence);
     for (uint32_t i = 0; i < q->count && q->jobs[i].sent; i++)
         q->jobs[i].cut |= !q->jobs[i].done && (int32_t)(reset.LastAbortedFenceId - q->jobs[i].fence) >= 0;
     resets++;
-    last_was_in_vain = false;
     // Of a ring all that the device had has ended or was cut, or else nothing of it was begun: a doorbell was lost, or
     // a reset in vain kept it back.
     for (uint32_t ring = 0; ring < LANDS; ring++) {
@@ -334,26 +328,14 @@ static void fill_lands(struct rig *rig)
     }
 }
 
-// What was with the device never runs, and all content is made anew.
-static void reset_all(struct rig *rig)
-{
-    disarm(rig);
-    take_notes(rig, false, 0);
-    assert_int_equal(rig->kmd->DxgkDdiResetFromTimeout(rig->adapter), STATUS_SUCCESS);
-    assert_int_equal(rig->kmd->DxgkDdiRestartFromTimeout(rig->adapter), STATUS_SUCCESS);
-    seen = rig->note_count;
-    for (uint32_t ring = 0; ring < LANDS; ring++)
-        queues[ring].count = 0;
-    last_was_in_vain = false;
-    fill_lands(rig);
-    resets++;
-}
-
 // ---- Rounds -------------------------------------------------------------------------------------------------------
 
 static void run(struct rig *rig, uint64_t cycles)
 {
-    assert_int_equal(ferry_gpu_run(rig->gpu, cycles), FERRY_OK);
+    let_link_be_weak(draw(10) ? 0 : 20);
+    int error = ferry_gpu_run(rig->gpu, cycles);
+    let_link_be_weak(0);
+    assert_true(error == FERRY_OK || error == FERRY_ERROR_TIMEOUT);
     take_notes(rig, false, 0);
 }
 
@@ -377,7 +359,7 @@ static void come_to_an_end(struct rig *rig)
         assert_true(turns < 200);
     }
     // What comes next waits for it.
-    while (last_was_in_vain)
+    while (in_a_row)
         reset_engine(rig);
 }
 
@@ -399,6 +381,7 @@ static void check_lands(struct rig *rig, uint32_t round)
 
 static void map_all(struct rig *rig, struct program *p)
 {
+    disarm(rig);
     p->paging_fence = queues[0].fence = queues[0].fence ? queues[0].fence : p->paging_fence;
     p->a.Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT;
     p->a.MapApertureSegment = (DXGK_BUILDPAGINGBUFFER_MAPAPERTURESEGMENT){
@@ -426,13 +409,38 @@ static void map_all(struct rig *rig, struct program *p)
     take_notes(rig, false, 0);
 }
 
+// What was with the device never runs, and all content is made anew.
+static void reset_all(struct rig *rig, struct program *p)
+{
+    DXGKRNL_INTERFACE os = {sizeof os, DXGKRNL_INTERFACE_VERSION, rig, on_notify, on_dpc, on_queue};
+    bool restart = draw(2);
+
+    disarm(rig);
+    take_notes(rig, false, 0);
+    let_link_be_weak(draw(2) ? 0 : 10 + (uint32_t)draw(50));
+    if (restart)
+        assert_int_equal(rig->kmd->DxgkDdiStopDevice(rig->adapter), STATUS_SUCCESS);
+    while ((restart ? rig->kmd->DxgkDdiStartDevice(rig->adapter, &os)
+                    : rig->kmd->DxgkDdiResetFromTimeout(rig->adapter)) != STATUS_SUCCESS)
+        let_link_be_weak(draw(3) ? weak.one_in : 0);
+    let_link_be_weak(0);
+    assert_int_equal(rig->kmd->DxgkDdiRestartFromTimeout(rig->adapter), STATUS_SUCCESS);
+    seen = rig->note_count;
+    for (uint32_t ring = 0; ring < LANDS; ring++)
+        queues[ring].count = 0;
+    in_a_row = 0;
+    map_all(rig, p);
+    fill_lands(rig);
+    resets++;
+}
+
 static void what_resets_cut_comes_to_its_end(void **state)
 {
     struct rig *rig = *state;
     struct program p;
 
     begin(rig, &p);
-    make_link_slow(rig);
+    make_link_weak(rig);
     pages_make(rig, &host, LANDS * HOSTS);
     paged = make_allocation(rig, LOCALS * PAGE, false);
     for (uint32_t ring = 0; ring < LANDS; ring++) {
@@ -460,13 +468,14 @@ static void what_resets_cut_comes_to_its_end(void **state)
             if (draw(hangs ? 3 : 12) == 0)
                 reset_engine(rig);
             if (draw(300) == 0)
-                reset_all(rig);
+                reset_all(rig, &p);
         }
         come_to_an_end(rig);
         check_lands(rig, round);
     }
-    printf("%u resets cut %u buffers, %u were in vain; %u ended, %u with a fault; %u packets might run ahead\n", resets,
-           cut, in_vain, ended, faulted, went_ahead);
+    printf("the link stood still %u times; %u resets cut %u buffers, %u were in vain; %u ended, %u with a fault; %u "
+           "packets might run ahead\n",
+           weak.times, resets, cut, in_vain, ended, faulted, went_ahead);
     assert_true(cut > 5 * ROUNDS && faulted > ROUNDS / 4 && went_ahead > 10 * ROUNDS);
     for (uint32_t ring = 0; ring < LANDS; ring++) {
         if (ring)

@@ -180,6 +180,43 @@ static void an_empty_entry_is_not_taken_for_the_job(void **state)
     end(rig);
 }
 
+// The device is stopped over a link that takes no reset, be it that one comes later, or that one had failed before:
+// what stood in the rings is over when it has been started again, and nothing waits for a reset any more.
+static void a_start_ends_what_a_stop_could_not_take_back(void **state)
+{
+    struct rig *rig = *state;
+    DXGKRNL_INTERFACE os = {sizeof os, DXGKRNL_INTERFACE_VERSION, rig, on_notify, on_dpc, on_queue};
+
+    begin(rig);
+    for (unsigned way = 0; way < 4; way++) {
+        DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+        const uint8_t ours[64] = {7, 7, 7};
+        uint8_t there[64];
+
+        if (way == 2)
+            ferry_model_hang(rig->model);
+        if (way < 3)
+            submit_user(rig, &commands, allocation, 0, 21);
+        refused_late = way == 1;
+        refused = FERRY_BAR0_CONTROL;
+        if (way >= 2)
+            assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_IO_TIMEOUT);
+        refused = way < 3 ? FERRY_BAR0_CONTROL : 0;
+        assert_int_equal(rig->kmd->DxgkDdiStopDevice(rig->adapter), STATUS_SUCCESS);
+        assert_int_equal(refused, 0);
+        assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_SUCCESS);
+        for (uint32_t node = 0; node < KMD_RINGS; node++)
+            assert_int_equal(ferry_gpu_ring_pending(rig->gpu, node), 0);
+        assert_int_equal(ferry_gpu_window_write(rig->gpu, 0, ours, sizeof ours), FERRY_OK);
+        run(rig);
+        assert_int_equal(ferry_gpu_window_read(rig->gpu, 0, there, sizeof there), FERRY_OK);
+        assert_memory_equal(there, ours, sizeof ours);
+        assert_int_equal(current_fence(rig), 0);
+        works_from(rig, 1);
+    }
+    end(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +225,7 @@ int main(void)
         CASE(what_was_taken_back_is_told_though_the_reset_failed),
         CASE(what_was_taken_back_is_not_done_because_its_entries_are),
         CASE(an_empty_entry_is_not_taken_for_the_job),
+        CASE(a_start_ends_what_a_stop_could_not_take_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

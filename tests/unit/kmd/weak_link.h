@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// A link that stands still now and then, for some accesses of registers. Until it moves on no read is answered; a write
+// is not taken, or waits in the link, whatever is said of it, and comes before anything behind it; or it came, and only
+// the answer is lost.
+#ifndef FERRY_TESTS_KMD_WEAK_LINK_H
+#define FERRY_TESTS_KMD_WEAK_LINK_H
+
+#include "cut_land.h"
+
+#include "device/device_state.h"
+
+#define WEAK_WRITES 64u
+
+static struct {
+    struct ferry_link_operations operations;
+    const struct ferry_link_operations *own;
+    uint32_t one_in, left; // left: accesses of this standstill.
+    unsigned times;
+    uint32_t waiting;
+    struct {
+        uint64_t offset;
+        uint32_t value;
+    } writes[WEAK_WRITES];
+} weak;
+
+static inline void weak_moves_on(struct ferry_link *link)
+{
+    weak.left = 0;
+    for (uint32_t i = 0; i < weak.waiting; i++)
+        assert_int_equal(weak.own->write32(link, FERRY_BAR_REGISTERS, weak.writes[i].offset, weak.writes[i].value),
+                         FERRY_OK);
+    weak.waiting = 0;
+}
+
+// From now on: an access of so many finds it at a standstill; 0 = none does.
+static inline void let_link_be_weak(uint32_t one_in)
+{
+    weak.one_in = one_in;
+    weak.left = one_in ? weak.left : 0;
+}
+
+// The device works on meanwhile.
+static inline bool weak_stands(struct ferry_link *link)
+{
+    if (!weak.left && weak.one_in && draw(weak.one_in) == 0) {
+        weak.left = 1 + (uint32_t)draw(draw(2) ? 3 : 15);
+        weak.times++;
+    }
+    if (!weak.left || weak.waiting == WEAK_WRITES) {
+        weak_moves_on(link);
+        return false;
+    }
+    if (draw(3) == 0) {
+        unsigned reasons;
+        weak.own->pump(link, draw(1000), &reasons);
+    }
+    return true;
+}
+
+static inline int weak_read32(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, uint32_t *value)
+{
+    if (!weak_stands(link))
+        return weak.own->read32(link, bar, offset, value);
+    weak.left--;
+    *value = UINT32_MAX;
+    return FERRY_ERROR_TIMEOUT;
+}
+
+static inline int weak_write32(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, uint32_t value)
+{
+    if (!weak_stands(link))
+        return weak.own->write32(link, bar, offset, value);
+    weak.left--;
+    uint32_t what = (uint32_t)draw(4);
+    if (what == 0)
+        return FERRY_ERROR_TIMEOUT;
+    weak.writes[weak.waiting].offset = offset;
+    weak.writes[weak.waiting++].value = value;
+    if (what == 1) {
+        uint32_t left = weak.left;
+
+        weak_moves_on(link);
+        weak.left = left;
+    }
+    return what < 3 ? FERRY_ERROR_TIMEOUT : FERRY_OK;
+}
+
+static inline int weak_pump(struct ferry_link *link, uint64_t cycles, unsigned *reasons)
+{
+    if (!weak.left || draw(3) == 0)
+        weak_moves_on(link);
+    return weak.own->pump(link, cycles, reasons);
+}
+
+// Blocks are for the judge, and come through.
+static inline int weak_read_block(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, void *data,
+                                  size_t bytes)
+{
+    weak_moves_on(link);
+    return weak.own->read_block(link, bar, offset, data, bytes);
+}
+
+static inline int weak_write_block(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, const void *data,
+                                   size_t bytes)
+{
+    weak_moves_on(link);
+    return weak.own->write_block(link, bar, offset, data, bytes);
+}
+
+static inline void make_link_weak(struct rig *rig)
+{
+    weak.own = rig->link->operations;
+    weak.operations = *weak.own;
+    weak.operations.read32 = weak_read32;
+    weak.operations.write32 = weak_write32;
+    weak.operations.pump = weak_pump;
+    weak.operations.read_block = weak_read_block;
+    weak.operations.write_block = weak_write_block;
+    rig->link->operations = &weak.operations;
+}
+
+#endif
