@@ -52,6 +52,8 @@ struct ferry_gpu {
     struct ferry_gpu_ring ring[FERRY_BAR0_RING_COUNT];
     struct ferry_gpu_view view[FERRY_BAR0_VIEW_COUNT]; // 0 bytes: not shown.
     uint64_t events;                                   // Times that a pump brought something.
+    bool causes_unread;    // An interrupt's, or not cleared for certain: the link did not answer in time.
+    uint32_t causes_again; // Told of before that was certain.
     ferry_gpu_interrupt *handler;
     void *handler_context;
 };

@@ -236,7 +236,7 @@ static int run_slice(struct ferry_gpu *gpu, uint64_t cycles, uint64_t events)
     if (gpu->events <= events) {
         error = ferry_gpu_pump(gpu, cycles);
     }
-    if (error == FERRY_OK && link->take_interrupts(gpu->link) != 0) {
+    if (error == FERRY_OK && (link->take_interrupts(gpu->link) != 0 || gpu->causes_unread)) {
         error = ferry_gpu_register_read(gpu, FERRY_BAR0_INTERRUPT_STATUS, &causes);
         causes = error == FERRY_OK ? causes : 0;
         if (causes != 0) {
@@ -248,6 +248,15 @@ static int run_slice(struct ferry_gpu *gpu, uint64_t cycles, uint64_t events)
         if (error == FERRY_OK && causes != 0) {
             error = ferry_gpu_register_read(gpu, FERRY_BAR0_INTERRUPT_STATUS, &left);
         }
+        // It is no end of what is waited for that the link stood still just then: it is asked again.
+        gpu->causes_unread = error == FERRY_ERROR_TIMEOUT;
+        if (gpu->causes_unread) {
+            gpu->causes_again |= causes;
+            error = FERRY_OK;
+        } else if (error == FERRY_OK) {
+            causes |= gpu->causes_again;
+            gpu->causes_again = 0;
+        }
     }
     if (error == FERRY_OK && ferry_gpu_refusals_cause(gpu)) {
         causes |= FERRY_BAR0_INTERRUPT_STATUS_FAULT_MASK;
@@ -255,7 +264,7 @@ static int run_slice(struct ferry_gpu *gpu, uint64_t cycles, uint64_t events)
     ferry_gpu_interrupt *handler = gpu->handler;
     void *context = gpu->handler_context;
     pthread_mutex_unlock(&gpu->mutex);
-    // Whatever failed behind the first read: causes that may be cleared by now are told of this once.
+    // Whatever failed behind the first read: causes that may be cleared by now are told of at once, and then again.
     if (causes != 0 && handler != NULL) {
         handler(context, causes);
     }

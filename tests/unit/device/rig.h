@@ -57,6 +57,7 @@ void turns_come_to_an_end_though_each_brings_something(void **context);
 void turns_come_to_an_end_without_time(void **context);
 void turns_go_on_while_something_does(void **context);
 void a_wait_of_before_is_not_counted(void **context);
+void a_wait_goes_on_though_causes_could_not_be_read(void **context);
 void a_device_that_has_done_more_than_there_was_is_lost(void **context);
 void a_device_that_has_done_less_than_before_is_lost(void **context);
 

@@ -440,6 +440,7 @@ int main(void)
         CASE(turns_come_to_an_end_without_time),
         CASE(turns_go_on_while_something_does),
         CASE(a_wait_of_before_is_not_counted),
+        CASE(a_wait_goes_on_though_causes_could_not_be_read),
         CASE(a_device_that_has_done_more_than_there_was_is_lost),
         CASE(a_device_that_has_done_less_than_before_is_lost),
         CASE(words_are_looked_at_twice),

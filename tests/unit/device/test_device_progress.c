@@ -162,3 +162,62 @@ void a_device_that_has_done_less_than_before_is_lost(void **context)
     tell_retired(state, 1, 0);
     is_lost(state, "it has done 0 entries of ring 1");
 }
+
+// ---- A link that stands still as an interrupt's causes are read -----------------------------------------------------
+
+static struct ferry_link_operations forgetful;
+static const struct ferry_link_operations *own;
+static unsigned read_that_fails, handled;
+static uint32_t handled_causes;
+
+static int forget(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, uint32_t *value)
+{
+    if (offset == FERRY_BAR0_INTERRUPT_STATUS && read_that_fails != 0 && --read_that_fails == 0) {
+        return FERRY_ERROR_TIMEOUT;
+    }
+    return own->read32(link, bar, offset, value);
+}
+
+static void handle(void *context, uint32_t causes)
+{
+    (void)context;
+    handled++;
+    handled_causes |= causes;
+}
+
+// They are asked for again with the next slice, and what is waited for comes in its time; or the time is over.
+void a_wait_goes_on_though_causes_could_not_be_read(void **context)
+{
+    struct state *state = *context;
+    const struct ferry_gpu_entry entry = {0};
+    own = state->fake->link.operations;
+    forgetful = *own;
+    forgetful.read32 = forget;
+    state->fake->link.operations = &forgetful;
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 1, 4, 7), FERRY_OK);
+    ferry_gpu_set_interrupt(state->gpu, handle, NULL);
+    state->fake->retire_cycles = 60000;
+    // The read, the one behind the write that clears them, or that write. Of what may be cleared by then it is told at
+    // once, and again when it is for certain: a fence may have come with a cause that was cleared with these.
+    for (unsigned way = 1; way <= 3; way++) {
+        handled = handled_causes = 0;
+        assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, NULL), FERRY_OK);
+        fake_link_interrupt(state->fake, 0x200);
+        read_that_fails = way < 3 ? way : 0;
+        state->fake->write_error = way == 3 ? FERRY_ERROR_TIMEOUT : FERRY_OK;
+        assert_int_equal(ferry_gpu_wait_retired(state->gpu, 1, way, 70000), FERRY_OK);
+        assert_int_equal(handled, way == 1 ? 1 : 2);
+        assert_int_equal(handled_causes, 0x200);
+        assert_int_equal(reg(state, FERRY_BAR0_INTERRUPT_STATUS), 0);
+    }
+    state->fake->retire_cycles = 0;
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, NULL), FERRY_OK);
+    fake_link_interrupt(state->fake, 0x200);
+    state->fake->fail_reads = 1000;
+    assert_int_equal(ferry_gpu_wait(state->gpu, 50000), FERRY_OK); // The message.
+    const uint64_t before = ferry_gpu_cycles(state->gpu);
+    assert_int_equal(ferry_gpu_wait(state->gpu, 50000), FERRY_ERROR_TIMEOUT);
+    assert_int_equal(ferry_gpu_cycles(state->gpu) - before, 50000);
+    state->fake->fail_reads = 0;
+    state->fake->link.operations = own;
+}
