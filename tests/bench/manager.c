@@ -279,13 +279,14 @@ static double plan_among(unsigned count)
         pages += owners[i].use.pages = 1 + pick(8);
     if (!ferry_vm_space_init(&full, pages))
         exit(1);
+    struct ferry_vm_round round = {0};
     ferry_vm_victims_init(&victims, false);
     for (unsigned i = 0; i < count; i++) {
         bool no_memory;
         owners[i].use.serial = i + 1;
         owners[i].block = ferry_vm_space_take(&full, owners[i].use.pages, 1, false, 0, &owners[i], &no_memory);
-        ferry_vm_victim_used(&owners[i].use, 1 + pick(count));
-        ferry_vm_victim_used(&owners[i].use, count + pick(count));
+        ferry_vm_victim_used(&owners[i].use, &round, 1 + pick(count));
+        ferry_vm_victim_used(&owners[i].use, &round, count + pick(count));
         ferry_vm_victim_add(&victims, &owners[i].use);
     }
     double start = now();

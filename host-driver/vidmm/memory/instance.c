@@ -67,7 +67,7 @@ void ferry_vm_used(struct ferry_vm_memory *memory, struct ferry_vm_allocation *a
     // A candidate, when its device has its list in place only in parts.
     if (allocation->block)
         ferry_vm_victim_remove(&ferry_vm_segment_by_id(memory, allocation->segment)->victims, &allocation->use);
-    ferry_vm_victim_used(&allocation->use, memory->time);
+    ferry_vm_victim_used(&allocation->use, &memory->round, memory->time);
     ferry_vm_relist(memory, allocation);
 }
 

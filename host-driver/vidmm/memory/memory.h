@@ -177,8 +177,9 @@ struct ferry_vm_memory {
     unsigned swizzling_count;
     uint64_t swizzling_uses;
     uint64_t sub_transfer_bytes;
-    bool iommu;    // pages of an aperture are the device's for only as long as they are in it
-    uint64_t time; // GPU submissions
+    bool iommu;                  // pages of an aperture are the device's for only as long as they are in it
+    uint64_t time;               // GPU submissions
+    struct ferry_vm_round round; // of uses
     uint64_t serial;
     bool lru;
 };

@@ -159,9 +159,12 @@ void ferry_vm_instance_switch(struct ferry_vm_memory *memory, struct ferry_vm_al
     to->closing = from->closing;
     to->use.last = from->use.last;
     to->use.period = from->use.period;
+    to->use.guessed = from->use.guessed;
+    to->use.absent = from->use.absent;
     from->count = 0;
     from->closing = 0;
     from->use.last = from->use.period = 0;
+    from->use.guessed = from->use.absent = false;
     ferry_vm_list_remove(&from->link);
     ferry_vm_list_add(&to->subject.device->allocations, &to->link);
     renaming->current = index_of(to);

@@ -16,7 +16,8 @@
 static uint64_t spread(uint64_t cost, const struct ferry_vm_use *use, uint64_t now, uint64_t furthest)
 {
     uint64_t idle = now - use->last, believed = BELIEVED * use->period + furthest;
-    return use->period && idle > believed ? ferry_vm_most(cost * FINE * believed / idle, 1) : cost * FINE;
+    return use->period && !use->guessed && idle > believed ? ferry_vm_most(cost * FINE * believed / idle, 1)
+                                                           : cost * FINE;
 }
 
 // Throwing out what is needed again at twice the distance frees its room for twice as long: half the cost.

@@ -9,8 +9,12 @@
 // so that a new, shorter rhythm is learnt after some rounds, however many uses a round has. It grows by no more than
 // four times at once: what comes back after a long absence will be used in its old rhythm again, and would be taken for
 // the one that is needed last until the absence has faded. An allocation that is overdue by more than its distance has
-// broken its rhythm: it is cold, and cold ones go first, oldest first, as does everything used only once. A scan that
-// never comes back is therefore treated exactly as least-recently-used would.
+// broken its rhythm: it is cold, and cold ones go first, oldest first, as least-recently-used would have it.
+//
+// What was used once has no distance yet, and what has just come would be cold at once and leave before the next frame.
+// So it is expected in a round, the distance of most allocations; if it does not come back in two, it is cold. And what
+// was away for many rounds between its first two uses was loaded long before it was needed: that absence is no rhythm,
+// and the next use says what it is.
 //
 // Of those predicted about equally far (within a twentieth), the smallest that makes room enough leaves: what is thrown
 // out has to be brought back, so it should be no larger than needed.
@@ -19,6 +23,8 @@
 #include <stddef.h>
 
 #define MOST_GROWTH 4
+#define ABSENCE     12 // rounds
+#define ROUND_STEPS 16 // a round is learnt by a sixteenth at once
 
 enum tree { NEXT = 0, COLD = 0, DUE = 1 };
 enum listed { NOT_LISTED, WARM, COLDER };
@@ -122,13 +128,37 @@ void ferry_vm_victims_init(struct ferry_vm_victims *victims, bool lru)
     *victims = (struct ferry_vm_victims){.seed = 0x2545F491u, .lru = lru};
 }
 
-void ferry_vm_victim_used(struct ferry_vm_use *use, uint64_t now)
+// The median over time: each allocation weighs as much as another, since who is used often has short gaps.
+static void learn(struct ferry_vm_round *round, uint64_t gap, uint64_t longest)
 {
-    if (use->last != 0 && now > use->last) {
+    uint64_t parts = gap * FERRY_VM_ROUND_PARTS;
+    uint64_t step = (parts < round->parts ? parts : round->parts) / ROUND_STEPS;
+    if (round->parts == 0)
+        round->parts = longest * FERRY_VM_ROUND_PARTS;
+    else if (longest * FERRY_VM_ROUND_PARTS > round->parts)
+        round->parts += step;
+    else
+        round->parts -= step;
+}
+
+void ferry_vm_victim_used(struct ferry_vm_use *use, struct ferry_vm_round *round, uint64_t now)
+{
+    if (use->last == 0) {
+        use->period = round->parts / FERRY_VM_ROUND_PARTS;
+        use->guessed = use->period != 0;
+    } else if (now > use->last) {
         uint64_t gap = now - use->last, fading = gap / 8;
-        if (use->period != 0 && gap > MOST_GROWTH * use->period)
-            gap = MOST_GROWTH * use->period;
-        uint64_t faded = use->period > fading ? use->period - fading : 0;
+        bool first = use->guessed || use->period == 0;
+        uint64_t before = first || use->absent ? 0 : use->period;
+        uint64_t faded = before > fading ? before - fading : 0;
+        learn(round, gap, gap > faded ? gap : faded);
+        uint64_t usual = round->parts / FERRY_VM_ROUND_PARTS;
+        use->guessed = false;
+        use->absent = first && usual != 0 && gap > ABSENCE * usual;
+        if (use->absent)
+            gap = usual;
+        else if (before != 0 && gap > MOST_GROWTH * before)
+            gap = MOST_GROWTH * before;
         use->period = gap > faded ? gap : faded;
     }
     use->last = now;

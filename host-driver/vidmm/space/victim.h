@@ -21,7 +21,15 @@ struct ferry_vm_use {
     bool away : 1;      // what needs it is kept from running: it is cold from the start
     uint8_t listed : 2; // 0 = no candidate, 1 = warm, 2 = cold
     uint8_t sort : 3;   // whose it is, see victims->sorts; not changed while it is a candidate
+    bool guessed : 1;   // used once: the period is the round
+    bool absent : 1;    // used twice, with an absence between: the period is the round still
 };
+
+// How far apart the uses of most allocations are, a frame of a game: learnt from all of them.
+struct ferry_vm_round {
+    uint64_t parts; // in FERRY_VM_ROUND_PARTS of a submission; 0 = nothing was used twice yet
+};
+#define FERRY_VM_ROUND_PARTS 256
 
 struct ferry_vm_victims {
     struct ferry_vm_use *warm; // by predicted next use
@@ -40,7 +48,7 @@ struct ferry_vm_victims {
 
 void ferry_vm_victims_init(struct ferry_vm_victims *victims, bool lru);
 /// The GPU uses it at this time. Must not be a candidate at that moment.
-void ferry_vm_victim_used(struct ferry_vm_use *use, uint64_t now);
+void ferry_vm_victim_used(struct ferry_vm_use *use, struct ferry_vm_round *round, uint64_t now);
 /// From now on it is a candidate, or no longer. Doing either twice is allowed.
 void ferry_vm_victim_add(struct ferry_vm_victims *victims, struct ferry_vm_use *use);
 void ferry_vm_victim_remove(struct ferry_vm_victims *victims, struct ferry_vm_use *use);

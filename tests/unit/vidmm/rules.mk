@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 VIDMM_UNITS := address_space address_zeros address_places address_alignment address_batch address_batch_random table_shares \
-    segment_allocator victim plan plan_cases handles reached paging_index paging_line paging_look
+    segment_allocator victim rhythm plan plan_cases handles reached paging_index paging_line paging_look
 VIDMM_UNIT_PROGRAMS := $(VIDMM_UNITS:%=$(BUILD)/tests/vidmm_%)
 
 $(VIDMM_UNIT_PROGRAMS): $(BUILD)/tests/vidmm_%: tests/unit/vidmm/test_%.c \
@@ -8,7 +8,8 @@ $(VIDMM_UNIT_PROGRAMS): $(BUILD)/tests/vidmm_%: tests/unit/vidmm/test_%.c \
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c %.o,$^) -o $@ -lcmocka
 
-# These are more than one file.
+# These are more than one file, or another one.
+$(BUILD)/tests/vidmm_rhythm: $(call sanitized,host-driver/vidmm/space/victim.c)
 $(BUILD)/tests/vidmm_segment_allocator: $(call sanitized,host-driver/vidmm/space/directory.c)
 ADDRESS_BATCH_PROGRAMS := $(BUILD)/tests/vidmm_address_batch $(BUILD)/tests/vidmm_address_batch_random
 $(ADDRESS_BATCH_PROGRAMS): tests/unit/vidmm/address_batch_fixture.h

@@ -68,6 +68,7 @@ static void make(struct state *s)
     s->now = 1000;
     unsigned wanted = pick(MOST_OWNERS - 3), most = 1 + pick(6);
     unsigned free_for_all = pick(3), none_fixed = pick(2);
+    struct ferry_vm_round round = {0};
     for (unsigned i = 0; i < wanted; i++) {
         struct owner *owner = another(s, most);
         uint64_t alignment = UINT64_C(1) << owner->alignment_log2;
@@ -82,7 +83,7 @@ static void make(struct state *s)
         owner->dirty = pick(3) == 0;
         owner->stays = pick(6) == 0;
         for (unsigned n = pick(4); n > 0; n--)
-            ferry_vm_victim_used(&owner->use, owner->use.last + 1 + pick(240));
+            ferry_vm_victim_used(&owner->use, &round, owner->use.last + 1 + pick(240));
         s->candidate[s->count - 1] = !owner->fixed && pick(3) <= free_for_all;
         if (s->candidate[s->count - 1])
             ferry_vm_victim_add(&s->victims, &owner->use);

@@ -23,14 +23,15 @@ static uint64_t questions(unsigned count, uint64_t *longest)
     for (unsigned i = 0; i < count; i++)
         pages += owners[i].pages = 1 + pick(8);
     assert_true(ferry_vm_space_init(&space, pages));
+    struct ferry_vm_round round = {0};
     ferry_vm_victims_init(&victims, false);
     for (unsigned i = 0; i < count; i++) {
         bool no_memory;
         owners[i].use.serial = i + 1;
         owners[i].use.pages = owners[i].pages;
         owners[i].block = ferry_vm_space_take(&space, owners[i].pages, 1, false, 0, &owners[i], &no_memory);
-        ferry_vm_victim_used(&owners[i].use, 1 + pick(count));
-        ferry_vm_victim_used(&owners[i].use, count + pick(count));
+        ferry_vm_victim_used(&owners[i].use, &round, 1 + pick(count));
+        ferry_vm_victim_used(&owners[i].use, &round, count + pick(count));
         ferry_vm_victim_add(&victims, &owners[i].use);
     }
     struct owner *newcomer = &owners[count];
@@ -167,7 +168,7 @@ static void who_may_not_leave_is_not_pushed_by_inches(void **state)
 
 // Who leaves for four pages: 32 that nothing has used for so long, or the four beside them that are needed again in
 // ten.
-static void leaves_for_four_pages(unsigned long_since, unsigned period, bool dirty, bool large_one)
+static void leaves_for_four_pages(unsigned long_since, unsigned period, bool once, bool dirty, bool large_one)
 {
     struct owner owners[3] = {0};
     struct ferry_vm_space space;
@@ -184,6 +185,7 @@ static void leaves_for_four_pages(unsigned long_since, unsigned period, bool dir
         owners[i].dirty = dirty;
         owners[i].use = (struct ferry_vm_use){.last = i ? 100000 : 100000 - long_since,
                                               .period = i ? 10 : period,
+                                              .guessed = !i && once,
                                               .pages = owners[i].pages,
                                               .serial = i + 1};
         owners[i].block = ferry_vm_space_take(&space, owners[i].pages, 1, false, 0, &owners[i], &no_memory);
@@ -202,15 +204,16 @@ static void what_has_long_been_cold_is_given_up_however_large(void **state)
 {
     (void)state;
     for (unsigned dirty = 0; dirty < 2; dirty++) {
-        leaves_for_four_pages(100, 10, dirty, false);
-        leaves_for_four_pages(300, 10, dirty, false);
-        leaves_for_four_pages(700, 10, dirty, true);
-        leaves_for_four_pages(99000, 10, dirty, true);
+        leaves_for_four_pages(100, 10, false, dirty, false);
+        leaves_for_four_pages(300, 10, false, dirty, false);
+        leaves_for_four_pages(700, 10, false, dirty, true);
+        leaves_for_four_pages(99000, 10, false, dirty, true);
         // With a longer rhythm it is waited for longer.
-        leaves_for_four_pages(2500, 100, dirty, false);
-        leaves_for_four_pages(6000, 100, dirty, true);
+        leaves_for_four_pages(2500, 100, false, dirty, false);
+        leaves_for_four_pages(6000, 100, false, dirty, true);
         // Used once, it has no rhythm that could have broken.
-        leaves_for_four_pages(99000, 0, dirty, false);
+        leaves_for_four_pages(99000, 0, true, dirty, false);
+        leaves_for_four_pages(99000, 10, true, dirty, false);
     }
 }
 

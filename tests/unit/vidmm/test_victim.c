@@ -16,6 +16,7 @@
 
 struct cache {
     struct ferry_vm_victims victims;
+    struct ferry_vm_round round;
     struct ferry_vm_use uses[MOST];
     bool in[MOST];
     unsigned room, used, misses;
@@ -50,7 +51,7 @@ static void use(struct cache *cache, unsigned id)
         cache->used++;
     }
     ferry_vm_victim_remove(&cache->victims, &cache->uses[id]);
-    ferry_vm_victim_used(&cache->uses[id], cache->now);
+    ferry_vm_victim_used(&cache->uses[id], &cache->round, cache->now);
     ferry_vm_victim_add(&cache->victims, &cache->uses[id]);
     assert_int_equal(cache->victims.pages, cache->used);
 }
@@ -142,15 +143,16 @@ static void an_absence_is_no_rhythm(void **state)
     (void)state;
     struct ferry_vm_victims victims;
     struct ferry_vm_use uses[2] = {{.serial = 1, .pages = 1}, {.serial = 2, .pages = 1}};
+    struct ferry_vm_round usual = {0};
     uint64_t now = 1000;
     ferry_vm_victims_init(&victims, false);
     for (unsigned round = 0; round < 20; round++)
-        ferry_vm_victim_used(&uses[0], now += 10);
+        ferry_vm_victim_used(&uses[0], &usual, now += 10);
     now += 5000;
     for (unsigned round = 0; round < 3; round++)
-        ferry_vm_victim_used(&uses[0], now += 10);
-    ferry_vm_victim_used(&uses[1], now - 100);
-    ferry_vm_victim_used(&uses[1], now);
+        ferry_vm_victim_used(&uses[0], &usual, now += 10);
+    ferry_vm_victim_used(&uses[1], &usual, now - 100);
+    ferry_vm_victim_used(&uses[1], &usual, now);
     ferry_vm_victim_add(&victims, &uses[0]);
     ferry_vm_victim_add(&victims, &uses[1]);
     // The one that is used every 100, not the one that is used every 10 and was away once.
@@ -229,6 +231,7 @@ static void a_filter_by_sort_finds_the_same_ones(void **state)
     (void)state;
     static struct ferry_vm_use uses[USES];
     struct ferry_vm_victims victims;
+    struct ferry_vm_round round = {0};
     struct filter filter = {0};
     uint64_t drawn = seed_given(20261123);
     ferry_vm_victims_init(&victims, false);
@@ -243,7 +246,7 @@ static void a_filter_by_sort_finds_the_same_ones(void **state)
         struct ferry_vm_use *use = &uses[draw_below(&drawn, USES)], *with[MANY], *without[MANY];
         ferry_vm_victim_remove(&victims, use);
         if (draw_below(&drawn, 4) != 0)
-            ferry_vm_victim_used(use, now);
+            ferry_vm_victim_used(use, &round, now);
         if (draw_below(&drawn, 8) == 0)
             use->away = !use->away;
         if (draw_below(&drawn, 3) != 0)
