@@ -15,6 +15,7 @@ static struct {
     struct ferry_link_operations operations;
     const struct ferry_link_operations *own;
     uint32_t one_in, left; // left: accesses of this standstill.
+    uint32_t at;           // The next write to this register finds it at one; 0 = that is as any.
     unsigned times;
     uint32_t waiting;
     struct {
@@ -37,6 +38,7 @@ static inline void let_link_be_weak(uint32_t one_in)
 {
     weak.one_in = one_in;
     weak.left = one_in ? weak.left : 0;
+    weak.at = 0;
 }
 
 // The device works on meanwhile.
@@ -68,6 +70,11 @@ static inline int weak_read32(struct ferry_link *link, enum ferry_bar bar, uint6
 
 static inline int weak_write32(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, uint32_t value)
 {
+    if (weak.at && offset == weak.at) {
+        weak.left = 1 + (uint32_t)draw(3);
+        weak.at = 0;
+        weak.times++;
+    }
     if (!weak_stands(link))
         return weak.own->write32(link, bar, offset, value);
     weak.left--;
