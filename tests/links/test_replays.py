@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """One replay on every back end that needs no virtual machine, with nothing but --backend that differs: to its end, each byte compared,
-and the program the same on all. What the manager decides goes by the device's time, so what is paged may differ."""
+and the program the same on all. What the manager decides goes by the device's time, so what is paged may differ; on a busy machine
+frames go again, which costs time alone."""
 import json
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 TRACE = sys.argv[1] if len(sys.argv) > 1 else "build/guest/scene.memtrace"
 REPLAY = ["build/ferry", "replay", TRACE, "--vram", "400K", "--frames", "20", "--no-advice", "--quiet"]
 PROGRAM = ("frames", "allocations", "draws", "targets", "writes", "locks", "verified_bytes", "driver_model", "video_memory_bytes")
-NONE = ("bad_bytes", "faults", "unmapped_accesses", "noise_bytes", "broken_frames", "frames_again", "exit_code")
+NONE = ("bad_bytes", "faults", "unmapped_accesses", "noise_bytes", "broken_frames", "exit_code")
 passed = failed = 0
 
 
