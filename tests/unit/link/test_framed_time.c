@@ -11,6 +11,7 @@
 
 #include "link/framed.h"
 #include "link/frames.h"
+#include "link/listening.h"
 #include "link/problem.h"
 
 #define FOREVER       600000u // Milliseconds in which everybody has given up.
@@ -284,6 +285,52 @@ static void a_simulator_that_is_stopped_is_given_up(void **state)
     assert_non_null(strstr(ferry_problem(), "the device at here is gone: it does not answer"));
 }
 
+/// Something gets on after so many seconds, unless the device is given up before. Returns the seconds that passed.
+static unsigned get_on(struct ferry_listening *listening, uint64_t *moved, unsigned seconds)
+{
+    const uint64_t start = milliseconds;
+    bool there = true;
+    while (there && milliseconds - start < 1000ull * seconds) {
+        milliseconds += 10;
+        ferry_listening_look(listening);
+        there = ferry_listening_progress(listening, *moved, true);
+    }
+    *moved += there ? 1 : 0;
+    assert_true(!there || ferry_listening_progress(listening, *moved, true));
+    return (unsigned)((milliseconds - start) / 1000);
+}
+
+// A simulated device whose machine is busy: who took 15 s for a frame is not dead after 60, and after ten minutes is.
+static void a_device_that_was_slow_gets_more_time(void **state)
+{
+    (void)state;
+    struct ferry_listening listening = {0};
+    uint64_t moved = 1;
+    milliseconds = 0;
+    ferry_listening_look(&listening);
+    assert_true(ferry_listening_progress(&listening, moved, true));
+    assert_int_equal(get_on(&listening, &moved, 15), 15);
+    assert_int_equal(get_on(&listening, &moved, 60), 60);
+    assert_in_range(get_on(&listening, &moved, 600), 240, 300);
+}
+
+// What was not waited for took no time, and one that never was slow has its twenty seconds.
+static void a_device_that_was_quick_gets_no_more_time(void **state)
+{
+    (void)state;
+    struct ferry_listening listening = {0};
+    uint64_t moved = 1;
+    milliseconds = 0;
+    ferry_listening_look(&listening);
+    for (unsigned rest = 0; rest < 6000; rest++) {
+        milliseconds += 10;
+        ferry_listening_look(&listening);
+        assert_true(ferry_listening_progress(&listening, moved, false));
+    }
+    assert_int_equal(get_on(&listening, &moved, 1), 1);
+    assert_in_range(get_on(&listening, &moved, 600), 20, 25);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(an_answer_is_an_answer),
@@ -295,6 +342,8 @@ int main(void)
                                        cmocka_unit_test(a_device_that_sends_and_takes_nothing_is_given_up),
                                        cmocka_unit_test(an_answer_is_not_waited_for_among_packets_without_end),
                                        cmocka_unit_test(a_slow_simulator_is_waited_for),
-                                       cmocka_unit_test(a_simulator_that_is_stopped_is_given_up)};
+                                       cmocka_unit_test(a_simulator_that_is_stopped_is_given_up),
+                                       cmocka_unit_test(a_device_that_was_slow_gets_more_time),
+                                       cmocka_unit_test(a_device_that_was_quick_gets_no_more_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
