@@ -2,7 +2,7 @@
 # Boards without a board: `boards_chip` is the memory chip's model and whether it sees mistakes, `boards_block_ram` the model of ECP5's
 # block RAM, for netlists, against what Yosys makes block RAMs of, `boards_memory` a board's memory from
 # the device's port on, `boards_block_memory` the one of block RAM, `boards_lights` what each light means, `boards_make` what people
-# type, `boards_firmware` whether a bitstream has the firmware in it, `boards_ulx3s` all that is
+# type, `boards_pins` their pins, `boards_firmware` whether a bitstream has the firmware in it, `boards_ulx3s` all that is
 # flashed, at its pins, in short, `boards_ulx3s_usb` the same with the host on USB, `boards_colorlight` the Colorlight i5.
 # `make test-boards` runs the self test there at the rate that is flashed: an hour and more.
 
@@ -12,7 +12,7 @@ BOARDS_SIMULATED := --timing --timescale 1ns/1ns -Wall -Wno-BLKSEQ --noassert --
 BOARDS_MEMORY := $(BUILD)/boards/ulx3s-85f/litedram_core.v
 BOARDS_MEMORY_V := $(wildcard rtl/board/*.v rtl/fabric/*.v sim/board/*.v sim/board/ecp5/*.v)
 
-TEST_PROGRAMS += $(addprefix $(BUILD)/tests/boards_,chip block_ram block_memory memory memory_whole lights make firmware ulx3s \
+TEST_PROGRAMS += $(addprefix $(BUILD)/tests/boards_,chip block_ram block_memory memory memory_whole lights make pins firmware ulx3s \
     ulx3s_usb colorlight)
 
 $(BUILD)/tests/boards_chip: tests/boards/chip_test.v sim/board/sdram_chip.v
@@ -65,6 +65,10 @@ $(BUILD)/tests/boards_block_memory: tests/boards/block_memory_test.cpp rtl/board
 $(BUILD)/tests/boards_make: tests/boards/test_make.py $(wildcard boards/*.py boards/*.mk boards/*/*) $(BOARDS_MEMORY)
 	@mkdir -p $(@D)
 	install -m 755 $< $@
+
+$(BUILD)/tests/boards_pins: tests/boards/test_pins.py $(wildcard boards/*/*.lpf boards/*/*.xdc boards/*/ferry_*.v) $(BOARDS_MEMORY)
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec $(BUILD)/boards-venv/bin/python $<\n' > $@ && chmod +x $@
 
 # Firmware RAM alone, placed and packed: seconds.
 $(BUILD)/tests/boards_firmware: tests/boards/test_firmware.py boards/firmware.py boards/common.mk $(wildcard boards/colorlight-i5/*) \
