@@ -83,6 +83,8 @@ module ferry_device #(
     input  wire                          m_axis_tlp_posted_ok,
     input  wire                          m_axis_tlp_request_ok,
     input  wire                          m_axis_tlp_completion_ok,
+    // Reads of host memory were asked for and not answered: Transactions Pending, for a link block that answers configuration itself.
+    output wire                          requests_pending,
 
     // Video memory, AXI4: INCR bursts of 8-byte beats that never cross 4 KiB; responses of one id in order.
     // Write address: id, byte address, beats - 1, log2 of bytes a beat (3), burst kind (INCR).
@@ -164,7 +166,7 @@ module ferry_device #(
     localparam T = `FERRY_TRANSLATION_BITS;
 
     // Host: register bus, interrupt state, what it counts.
-    wire        reg_valid, reg_write, reg_ready, requester_busy;
+    wire        reg_valid, reg_write, reg_ready;
     wire [15:0] reg_address;
     wire [31:0] reg_wdata, reg_rdata, interrupt_count;
     wire [3:0]  reg_wstrb;
@@ -292,7 +294,7 @@ module ferry_device #(
         | {{(E-1){1'b0}}, forget_valid && forget_ready} << `FERRY_EVENT_TABLE_FORGETS;
 
     wire [11:0] status = {
-        engine_stuck, stopping, fault_valid, update_valid || update_busy, post_busy, requester_busy, |slots_used, fetch_busy,
+        engine_stuck, stopping, fault_valid, update_valid || update_busy, post_busy, requests_pending, |slots_used, fetch_busy,
         engine_busy_write,
         engine_busy_read, engine_busy, run
     };
@@ -356,7 +358,7 @@ module ferry_device #(
         .m_axi_local_bready(window_local_bready), .limits(limits), .view_write(view_write),
         .completion_timeout(completion_timeout), .tag_limit(tag_limit), .interrupt_cause(interrupt_cause),
         .interrupt_clear(interrupt_clear), .interrupt_status(interrupt_status), .interrupt_settings(interrupt_settings),
-        .interrupt_count(interrupt_count), .requester_busy(requester_busy), .function_reset(function_reset),
+        .interrupt_count(interrupt_count), .requester_busy(requests_pending), .function_reset(function_reset),
         .function_resetting(function_resetting), .requester_idle(requester_idle), .asleep(asleep), .events(host_events)
     );
 
@@ -602,7 +604,7 @@ module ferry_device #(
 
     ferry_observe observe (
         .clk(clk), .core(core_busy), .engine(engine_busy), .engine_read(engine_busy_read),
-        .engine_write(engine_busy_write), .requester(requester_busy), .fetch(fetch_busy), .post(post_busy),
+        .engine_write(engine_busy_write), .requester(requests_pending), .fetch(fetch_busy), .post(post_busy),
         .walk(walking), .forget(forgets), .missed(table_missed)
     );
 

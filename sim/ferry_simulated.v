@@ -86,6 +86,8 @@ module ferry_simulated #(
         rvalid_reg <= m_axi_rvalid;
     end
 
+    wire unused_pending;
+
     ferry_device #(.NAME("simulated"), .CPU_CORE(CPU_CORE), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) device (
         .clk(clk), .rst(rst_reg),
         .s_axis_tlp_tdata(tlp_data_reg), .s_axis_tlp_tkeep(tlp_keep_reg), .s_axis_tlp_tlast(tlp_last_reg),
@@ -94,7 +96,7 @@ module ferry_simulated #(
         .m_axis_tlp_tdata(m_axis_tlp_tdata), .m_axis_tlp_tkeep(m_axis_tlp_tkeep), .m_axis_tlp_tlast(m_axis_tlp_tlast),
         .m_axis_tlp_tvalid(m_axis_tlp_tvalid), .m_axis_tlp_tready(tlp_ready_reg),
         .m_axis_tlp_posted_ok(posted_ok_reg), .m_axis_tlp_request_ok(request_ok_reg),
-        .m_axis_tlp_completion_ok(completion_ok_reg),
+        .m_axis_tlp_completion_ok(completion_ok_reg), .requests_pending(unused_pending),
         .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awlen(m_axi_awlen), .m_axi_awsize(m_axi_awsize),
         .m_axi_awburst(m_axi_awburst), .m_axi_awvalid(m_axi_awvalid), .m_axi_awready(awready_reg),
         .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb), .m_axi_wlast(m_axi_wlast), .m_axi_wvalid(m_axi_wvalid),

@@ -31,7 +31,7 @@ module ferry_acorn #(
     wire [21:0] rx_user;
     wire [11:0] pd, cpld;
     wire [9:0]  manage_word;
-    wire        manage_read, manage_done, function_reset, msi_enable, turnoff, busy;
+    wire        manage_read, manage_done, function_reset, msi_enable, turnoff, busy, requests_pending;
     wire [31:0] manage_data;
     wire [15:0] command, device_control;
     wire [1:0]  power_state;
@@ -60,7 +60,7 @@ module ferry_acorn #(
         .cfg_mgmt_wr_rw1c_as_rw(1'b0), .cfg_command(command), .cfg_dcommand(device_control),
         .cfg_pmcsr_powerstate(power_state), .cfg_received_func_lvl_rst(function_reset),
         .cfg_interrupt_msienable(msi_enable), .cfg_bus_number(bus), .cfg_device_number(device),
-        .cfg_function_number(number), .cfg_trn_pending(1'b0), .cfg_pm_halt_aspm_l0s(1'b0), .cfg_pm_halt_aspm_l1(1'b0),
+        .cfg_function_number(number), .cfg_trn_pending(requests_pending), .cfg_pm_halt_aspm_l0s(1'b0), .cfg_pm_halt_aspm_l1(1'b0),
         .cfg_pm_force_state_en(1'b0), .cfg_pm_force_state(2'd0), .cfg_dsn(64'd0),
         // The device sends its message as the memory write that it is.
         .cfg_interrupt(1'b0), .cfg_interrupt_assert(1'b0), .cfg_interrupt_di(8'd0), .cfg_interrupt_stat(1'b0),
@@ -77,7 +77,7 @@ module ferry_acorn #(
         .cfg_mgmt_dwaddr(manage_word), .cfg_mgmt_rd_en(manage_read), .cfg_mgmt_do(manage_data),
         .cfg_mgmt_rd_wr_done(manage_done), .cfg_bus_number(bus), .cfg_device_number(device), .cfg_function_number(number),
         .cfg_command(command), .cfg_dcommand(device_control), .cfg_pmcsr_powerstate(power_state),
-        .cfg_interrupt_msienable(msi_enable), .cfg_received_func_lvl_rst(function_reset)
+        .cfg_interrupt_msienable(msi_enable), .cfg_received_func_lvl_rst(function_reset), .cfg_trn_pending(requests_pending)
     );
 
     ferry_light #(.LG_CLOCKS(20)) traffic (

@@ -73,7 +73,7 @@ module ferry_framed_device #(
     end endgenerate
 
     wire [31:0] in_tdata, out_tdata;
-    wire        in_tlast, in_tvalid, in_tready, in_request_ok, out_tlast, out_tvalid, out_tready, out_tkeep;
+    wire        in_tlast, in_tvalid, in_tready, in_request_ok, out_tlast, out_tvalid, out_tready, out_tkeep, unused_pending;
 
     ferry_frames #(
         .LG_RECEIVE(LG_RECEIVE), .LG_SEND(LG_SEND), .RESEND_CLOCKS(RESEND_CLOCKS), .BYTE_CLOCKS(BYTE_CLOCKS), .NAME(NAME)
@@ -94,7 +94,7 @@ module ferry_framed_device #(
         .s_axis_tlp_tready(in_tready), .s_axis_tlp_request_ok(in_request_ok),
         .m_axis_tlp_tdata(out_tdata), .m_axis_tlp_tkeep(out_tkeep), .m_axis_tlp_tlast(out_tlast),
         .m_axis_tlp_tvalid(out_tvalid), .m_axis_tlp_tready(out_tready),
-        .m_axis_tlp_posted_ok(1'b1), .m_axis_tlp_request_ok(1'b1), .m_axis_tlp_completion_ok(1'b1),
+        .m_axis_tlp_posted_ok(1'b1), .m_axis_tlp_request_ok(1'b1), .m_axis_tlp_completion_ok(1'b1), .requests_pending(unused_pending),
         .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awlen(m_axi_awlen), .m_axi_awsize(m_axi_awsize),
         .m_axi_awburst(m_axi_awburst), .m_axi_awvalid(m_axi_awvalid), .m_axi_awready(m_axi_awready),
         .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb), .m_axi_wlast(m_axi_wlast), .m_axi_wvalid(m_axi_wvalid),

@@ -45,7 +45,8 @@ module ferry_slot_board #(
     input  wire [15:0] cfg_dcommand,
     input  wire [1:0]  cfg_pmcsr_powerstate,
     input  wire        cfg_interrupt_msienable,
-    input  wire        cfg_received_func_lvl_rst
+    input  wire        cfg_received_func_lvl_rst,
+    output wire        cfg_trn_pending
 );
     wire [63:0] in_data, out_data, wdata, rdata;
     wire [1:0]  in_keep, out_keep, awid, arid, bid, rid;
@@ -82,7 +83,7 @@ module ferry_slot_board #(
         .s_axis_tlp_tvalid(in_valid), .s_axis_tlp_tready(in_ready), .s_axis_tlp_request_ok(in_request_ok),
         .m_axis_tlp_tdata(out_data), .m_axis_tlp_tkeep(out_keep), .m_axis_tlp_tlast(out_last),
         .m_axis_tlp_tvalid(out_valid), .m_axis_tlp_tready(out_ready), .m_axis_tlp_posted_ok(posted_ok),
-        .m_axis_tlp_request_ok(request_ok), .m_axis_tlp_completion_ok(completion_ok),
+        .m_axis_tlp_request_ok(request_ok), .m_axis_tlp_completion_ok(completion_ok), .requests_pending(cfg_trn_pending),
         .m_axi_awid(awid), .m_axi_awaddr(awaddr), .m_axi_awlen(awlen), .m_axi_awsize(awsize), .m_axi_awburst(awburst),
         .m_axi_awvalid(awvalid), .m_axi_awready(awready), .m_axi_wdata(wdata), .m_axi_wstrb(wstrb), .m_axi_wlast(wlast),
         .m_axi_wvalid(wvalid), .m_axi_wready(wready), .m_axi_bid(bid), .m_axi_bresp(2'd0), .m_axi_bvalid(bvalid),

@@ -73,6 +73,8 @@ module device_and_memory (
         end
     end
 
+    wire unused_pending;
+
     ferry_device device (
         .clk(clk), .rst(rst), .s_axis_tlp_tdata(s_axis_tlp_tdata), .s_axis_tlp_tkeep(s_axis_tlp_tkeep),
         .s_axis_tlp_tlast(s_axis_tlp_tlast), .s_axis_tlp_tvalid(s_axis_tlp_tvalid),
@@ -80,7 +82,7 @@ module device_and_memory (
         .m_axis_tlp_tdata(m_axis_tlp_tdata), .m_axis_tlp_tkeep(m_axis_tlp_tkeep), .m_axis_tlp_tlast(m_axis_tlp_tlast),
         .m_axis_tlp_tvalid(m_axis_tlp_tvalid), .m_axis_tlp_tready(m_axis_tlp_tready),
         .m_axis_tlp_posted_ok(m_axis_tlp_posted_ok), .m_axis_tlp_request_ok(m_axis_tlp_request_ok),
-        .m_axis_tlp_completion_ok(m_axis_tlp_completion_ok),
+        .m_axis_tlp_completion_ok(m_axis_tlp_completion_ok), .requests_pending(unused_pending),
         .m_axi_awid(awid), .m_axi_awaddr(awaddr), .m_axi_awlen(awlen), .m_axi_awvalid(awvalid),
         .m_axi_awready(!writing && !answering), .m_axi_wdata(wdata), .m_axi_wstrb(wstrb), .m_axi_wlast(wlast),
         .m_axi_wvalid(wvalid), .m_axi_wready(writing), .m_axi_bid(bid), .m_axi_bresp(2'd0), .m_axi_bvalid(answering),

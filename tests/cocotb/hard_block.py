@@ -51,6 +51,10 @@ class Registers(Endpoint):
         self.pcie_cap.max_payload_size_supported = 1
         self.pcie_cap.function_level_reset_capability = True
 
+    async def read_config_register(self, reg):
+        self.pcie_cap.transactions_pending = str(self.block.dut.cfg_trn_pending.value) == "1"
+        return await super().read_config_register(reg)
+
     async def write_config_register(self, reg, data, mask):
         await super().write_config_register(reg, data, mask)
         await self.block.show(reset=reg == PCIE_AT + 2 and mask & 2 and data >> 15 & 1)

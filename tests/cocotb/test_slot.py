@@ -129,6 +129,28 @@ async def what_was_written_behind_answers_is_written(machine):
         machine.end.reads_data = False
 
 
+async def reads_without_an_answer_are_pending(machine):
+    """PCI Express Base Specification 4.0, 7.5.3.5."""
+    device = machine.device
+
+    async def pending():
+        return await device.capability_read_word(PciCapId.EXP, 10) >> 5 & 1
+
+    assert not await pending()
+    order_both_ways(machine, 1000, 2)
+    await machine.ring()
+    while not machine.end.reads_data:
+        await Timer(50, "ns")
+    machine.end.keeps = 1
+    await Timer(5, "us")
+    assert await pending()
+    await device.config_write_word(4, await device.config_read_word(4))
+    assert await machine.wait() == C["BUFFER_STATUS_SUCCESS"]
+    await Timer(5, "us")
+    assert not await pending()
+    machine.end.reads_data = False
+
+
 async def interrupts_go_where_they_should(machine):
     assert await machine.device.alloc_irq_vectors(1, 1) == 1
     event = machine.device.msi_vectors[0].event
@@ -195,6 +217,7 @@ async def follows_what_the_block_was_told(dut):
     await bars_move_and_go_off(machine)
     await what_the_block_still_has_is_written(machine)
     await what_was_written_behind_answers_is_written(machine)
+    await reads_without_an_answer_are_pending(machine)
     await interrupts_go_where_they_should(machine)
     await it_is_silenced_while_it_speaks(machine)
     await it_sleeps_and_sends_nothing_without_leave(machine)
