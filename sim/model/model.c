@@ -281,15 +281,13 @@ static bool log_is_full(const struct ferry_model *model)
     return model->fault_log_produced - model->fault_log_consumed >= 1u << model->fault_log_entries_log2;
 }
 
-// The slot to carry out next: the paging ring's first, then the user rings in turn. NULL when none can run now; *next
-// is then the cycle at which one can, or UINT64_MAX.
+// The slot to carry out next: one that was aborted, else the paging ring's first, then the user rings in turn. NULL
+// when none can run now; *next is then the cycle at which one can, or UINT64_MAX.
 static struct model_slot *slot_to_run(struct ferry_model *model, uint64_t *next)
 {
     struct model_slot *slots[MODEL_RINGS];
 
     *next = UINT64_MAX;
-    if (model->hung)
-        return NULL;
     slots[0] = oldest(model, 0);
     for (unsigned i = 0; i < MODEL_RINGS - 1; i++)
         slots[1 + i] = oldest(model, 1 + (model->next_user_ring_to_run + i) % (MODEL_RINGS - 1));
@@ -298,10 +296,15 @@ static struct model_slot *slot_to_run(struct ferry_model *model, uint64_t *next)
         if (slots[i] && slots[i]->executed)
             return log_is_full(model) ? NULL : slots[i];
     }
+    // What a reset cut asks for nothing of the engine.
     for (unsigned i = 0; i < MODEL_RINGS; i++) {
+        if (slots[i] && slots[i]->aborted)
+            return slots[i];
+    }
+    for (unsigned i = 0; i < MODEL_RINGS && !model->hung; i++) {
         if (!slots[i])
             continue;
-        if (slots[i]->ready_at <= ferry_model_cycles(model) || slots[i]->aborted) {
+        if (slots[i]->ready_at <= ferry_model_cycles(model)) {
             if (slots[i]->ring)
                 model->next_user_ring_to_run = slots[i]->ring % (MODEL_RINGS - 1);
             return slots[i];

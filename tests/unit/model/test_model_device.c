@@ -49,6 +49,32 @@ static void an_engine_reset_aborts_what_is_in_a_slot(void **state)
     assert_int_equal(submit(rig, 1), 0);
 }
 
+// Each ring's record comes, though what was rung meanwhile hangs as well; that is no reset's business.
+static void what_was_aborted_retires_though_the_next_buffer_hangs(void **state)
+{
+    struct rig *rig = *state;
+
+    fill(rig, LOCAL, 0, 8, 1, 0);
+    ferry_model_hang(rig->model);
+    for (uint32_t ring = 1; ring < 3; ring++)
+        entry(rig, ring, BUFFER_PAGE, rig->buffer_bytes, 0, 10 + ring, 0);
+    ferry_model_run(rig->model, 10000);
+    ferry_model_write(rig->model, 0x20, 3);
+    entry(rig, 0, BUFFER_PAGE, rig->buffer_bytes, 0, 10, 0);
+    ferry_model_hang(rig->model);
+    for (int i = 0; i < 50; i++)
+        ferry_model_run(rig->model, 1000);
+    assert_int_equal(ferry_model_read(rig->model, 0x20), 1);
+    for (uint32_t ring = 1; ring < 3; ring++) {
+        assert_int_equal(fence_of(rig, ring).status, 2);
+        assert_int_equal(fence_of(rig, ring).value, 10 + ring);
+    }
+    assert_int_equal(fence_of(rig, 0).retired, 0);
+    ferry_model_write(rig->model, 0x20, 3);
+    run_dry(rig);
+    assert_int_equal(fence_of(rig, 0).status, 2);
+}
+
 static void planted_failures_fault_one_job(void **state)
 {
     struct rig *rig = *state;
@@ -221,6 +247,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_full_fault_log_waits_and_loses_nothing),
         CASE(an_engine_reset_aborts_what_is_in_a_slot),
+        CASE(what_was_aborted_retires_though_the_next_buffer_hangs),
         CASE(planted_failures_fault_one_job),
         CASE(interrupts_are_masked_cleared_and_coalesced),
         CASE(the_paging_ring_goes_first_and_user_rings_in_turn),
