@@ -137,7 +137,7 @@ TEST_PROGRAMS += $(BUILD)/tests/contract_threads_kmd
 # whatever else is asked for besides; below one or the other, each case always the same, as the registry shows.
 MODEL2_ALWAYS := %_address_faults_kmd $(foreach name,va_instances va_update va_beside va_queues va_strays va_cells \
 	va_line va_many va_named va_again va_at_once va_ends va_index va_order va_over va_programs va_protect va_tables va_tiles va_unmapped \
-	va_lost va_waits va_zeros virtual_paging tiled_paging, \
+	va_lost va_places va_waits va_zeros virtual_paging tiled_paging, \
 	%_$(name) %_$(name)_kmd)
 CHOOSE_MODEL := $(foreach name,aperture_addresses full_buffers iommu linear_views linear_waits no_memory notice space_reuse \
 	special_locks special_moves swizzling_ranges,%/contract_$(name) %/contract_$(name)_kmd)
@@ -163,7 +163,7 @@ TEST_PROGRAMS += $(VIRTUAL_PAGING_SUITE)
 
 # And with page tables in system memory, those that look at them or at content.
 HOST_TABLES := chaos contents divided_budgets instances iommu_places notice pinned programs random reset_cuts table_faults tiles turns \
-	va_beside va_cells va_at_once va_ends va_instances va_over va_protect va_queues va_unmapped va_update va_waits va_zeros \
+	va_beside va_cells va_at_once va_ends va_instances va_over va_places va_protect va_queues va_unmapped va_update va_waits va_zeros \
 	virtual_paging waits
 HOST_TABLES_SUITE := $(foreach name,$(HOST_TABLES),$(BUILD)/tests/contract_$(name)_host_tables \
 	$(BUILD)/tests/contract_$(name)_kmd_host_tables)

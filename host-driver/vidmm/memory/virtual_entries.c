@@ -5,9 +5,13 @@
 // Operations on one program's tables have one subject, and keep their order where they are about the same addresses, or
 // the same allocation and no update's (virtual_update.c). What was not valid is written without waiting for anybody:
 // the device remembers nothing of it. What was valid is taken away once the jobs that name the allocation are over, and
-// before the flush is over nobody else gets the place: both operations name it as what they read, so whoever writes
-// there comes behind them. A job that reaches what it does not name meets a page that is not there, and never another
-// program's content.
+// before the flush is over nobody else gets the place. A job that reaches what it does not name meets a page that is
+// not there, and never another program's content.
+//
+// Who names a place, or a table, as what it reads: entries that lead there, which come behind what brings the place's
+// content and share no buffer with who writes there next, since that might be carried out again from its start; and
+// the flush behind what takes entries away. It stands behind that by its addresses, so whoever writes there stands
+// behind both, and the entries themselves need not name it. Nor need a flush behind what is shown.
 #include <string.h>
 
 #include "vidmm/base/least.h"
@@ -61,6 +65,8 @@ static void queue(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space
     set_subject(space, allocation, waits);
     ferry_vm_queue_table_operation(memory->sched, argument, &space->subject, &change);
 }
+
+static const struct ferry_vm_span none;
 
 // Told of a program's own addresses, and of entries that lead to pages or did.
 static void tell(struct ferry_vm_memory *memory, const struct ferry_vm_virtual *space,
@@ -117,8 +123,7 @@ void ferry_vm_virtual_write(struct ferry_vm_memory *memory, struct ferry_vm_virt
 
 // What is not there leads to zeros or nowhere, page by page: pieces of one kind, and at most of the piece that goes.
 static uint64_t clear_from(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
-                           struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece, uint64_t at,
-                           struct ferry_vm_span reads)
+                           struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece, uint64_t at)
 {
     const struct ferry_vm_range *zeros = ferry_vm_address_zeros(&space->addresses, at);
     uint64_t end = piece->first + piece->pages;
@@ -140,16 +145,15 @@ static uint64_t clear_from(struct ferry_vm_memory *memory, struct ferry_vm_virtu
     }
     DXGKARG_BUILDPAGINGBUFFER argument =
         ferry_vm_virtual_entries(memory, space, allocation->miniport, &each, entry, FERRY_VM_HIDE);
-    queue(memory, space, allocation, &argument, entry, reads, true, true);
+    queue(memory, space, allocation, &argument, entry, none, true, true);
     return to;
 }
 
 void ferry_vm_virtual_clear(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
-                            struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece,
-                            struct ferry_vm_span reads)
+                            struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece)
 {
     for (uint64_t at = piece->first; at < piece->first + piece->pages;)
-        at = clear_from(memory, space, allocation, piece, at, reads);
+        at = clear_from(memory, space, allocation, piece, at);
     tell(memory, space, allocation, piece, nothing, FERRY_VM_HIDE);
 }
 
@@ -203,7 +207,6 @@ static struct ferry_vm_piece entry_above(const struct ferry_vm_table *table)
 void ferry_vm_virtual_begin_tables(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
                                    struct ferry_vm_allocation *allocation)
 {
-    const struct ferry_vm_span none = {0};
     for (struct ferry_vm_table *table; (table = ferry_vm_address_fresh(&space->addresses));) {
         struct ferry_vm_piece all = {
             .table = table, .first = table->first, .count = FERRY_VM_TABLE_ENTRIES, .repeat = true};
@@ -232,13 +235,14 @@ void ferry_vm_virtual_end_tables(struct ferry_vm_memory *memory, struct ferry_vm
     struct ferry_vm_shrinking from = {0};
     for (struct ferry_vm_table *table; (table = ferry_vm_address_shrink(addresses, first, pages, &from));) {
         struct ferry_vm_piece above = entry_above(table);
-        struct ferry_vm_span reads = span_of(memory, table);
         uint64_t under = UINT64_C(1) << (9 * (table->level + 1));
         bool zeros = ferry_vm_address_all_zeros(addresses, table->first, under);
         ferry_vm_virtual_write(memory, space, allocation, &above,
-                               zeros ? ferry_vm_virtual_zero_pte(memory, table->level + 1u) : nothing, reads,
+                               zeros ? ferry_vm_virtual_zero_pte(memory, table->level + 1u) : nothing, none,
                                FERRY_VM_SHOW);
-        ferry_vm_virtual_flush(memory, space, allocation, table->first, table->first + under, reads, false);
+        // Who gets the table writes all of it.
+        ferry_vm_virtual_flush(memory, space, allocation, table->first, table->first + under, span_of(memory, table),
+                               false);
         ferry_vm_table_free(addresses, table);
     }
 }
@@ -310,7 +314,7 @@ void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm
             ferry_vm_lead_to_pages(memory->sched, allocation->backing, more->offset + at - range->first);
     }
     if (valid)
-        ferry_vm_virtual_flush(memory, ferry_vm_virtual_of(allocation), allocation, range->first, end, reads, false);
+        ferry_vm_virtual_flush(memory, ferry_vm_virtual_of(allocation), allocation, range->first, end, none, false);
     range->shown = memory->sched->queued;
     if (ferry_vm_virtual_of(allocation)->after == 0)
         ferry_vm_virtual_waits_no_more(allocation, range);
@@ -335,7 +339,7 @@ void ferry_vm_virtual_hide_range(struct ferry_vm_memory *memory, struct ferry_vm
             tell(memory, ferry_vm_virtual_of(allocation), allocation, &piece, nothing, FERRY_VM_HIDE);
             continue;
         }
-        ferry_vm_virtual_clear(memory, ferry_vm_virtual_of(allocation), allocation, &piece, reads);
+        ferry_vm_virtual_clear(memory, ferry_vm_virtual_of(allocation), allocation, &piece);
     }
     if (never_shown)
         return;

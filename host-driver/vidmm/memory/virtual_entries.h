@@ -20,10 +20,10 @@ void ferry_vm_virtual_behind(const struct ferry_vm_memory *memory, struct ferry_
 DXGK_PTE ferry_vm_virtual_table_pte(const struct ferry_vm_memory *memory, const struct ferry_vm_table *table);
 /// An entry of that level which leads to zeros.
 DXGK_PTE ferry_vm_virtual_zero_pte(const struct ferry_vm_memory *memory, unsigned level);
-/// The piece does not lead to the allocation any more: to zeros, where those are reserved, else nowhere.
+/// The piece does not lead to the allocation any more: to zeros, where those are reserved, else nowhere. The flush
+/// behind it names the place.
 void ferry_vm_virtual_clear(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
-                            struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece,
-                            struct ferry_vm_span reads);
+                            struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece);
 /// The first entry of a piece of the range, which leads to page `place`; where it is scattered the pages themselves are
 /// told besides (ferry_vm_lead_to_pages).
 DXGK_PTE ferry_vm_virtual_page_pte(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,

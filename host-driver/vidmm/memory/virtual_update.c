@@ -59,7 +59,7 @@ static void keep_rest(const struct cut *cut, const struct zone *zone, struct fer
 
 static void hide(const struct cut *cut, const struct ferry_vm_piece *piece)
 {
-    ferry_vm_virtual_clear(cut->memory, cut->update->space, cut->allocation, piece, cut->reads);
+    ferry_vm_virtual_clear(cut->memory, cut->update->space, cut->allocation, piece);
 }
 
 // What goes of a zone: nothing of it has been in the table that stands in its place again.

@@ -12,6 +12,7 @@
 #define OF_ZEROS (UINT64_C(1) << 35)
 
 static const DXGK_PTE nothing;
+static const struct ferry_vm_span none;
 
 static struct ferry_vm_span span_of(const struct ferry_vm_memory *memory, unsigned level)
 {
@@ -33,9 +34,9 @@ int ferry_vm_paging_process(struct ferry_vm_memory *memory)
 }
 
 // A table with nothing in it is a page of zeros: an entry that is not valid is eight of them (contract, table_entry).
+// They have one subject, the paging process without an allocation, and so come one behind the other.
 static void make_common(struct ferry_vm_memory *memory)
 {
-    struct ferry_vm_span below = {0};
     for (unsigned level = 0; level < FERRY_VM_TABLE_LEVELS; level++) {
         memory->zeros[level] = ferry_vm_table_pool_take(&memory->tables) + 1;
         struct ferry_vm_table table = {.page = memory->zeros[level] - 1,
@@ -43,13 +44,12 @@ static void make_common(struct ferry_vm_memory *memory)
         struct ferry_vm_piece all = {
             .table = &table, .first = OF_ZEROS, .count = FERRY_VM_TABLE_ENTRIES, .repeat = true};
         DXGK_PTE entry = level == 0 ? nothing : ferry_vm_virtual_zero_pte(memory, level - 1);
-        ferry_vm_virtual_write(memory, &memory->paging, NULL, &all, entry, below, FERRY_VM_BEGIN);
-        below = span_of(memory, level);
+        ferry_vm_virtual_write(memory, &memory->paging, NULL, &all, entry, none, FERRY_VM_BEGIN);
     }
 }
 
-// Entries of addresses that have nothing mapped. Whoever reads the common tables comes behind who writes
-// them, and so does what is about the same addresses later.
+// Entries of addresses that have nothing mapped. Whoever leads to the common tables comes behind who writes them, and
+// what is about the same addresses comes behind that.
 static void write_all(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space, uint64_t first, uint64_t pages,
                       enum ferry_vm_change change)
 {
@@ -57,8 +57,9 @@ static void write_all(struct ferry_vm_memory *memory, struct ferry_vm_virtual *s
     for (uint64_t at = first; at < first + pages; at += piece.pages) {
         ferry_vm_address_highest_piece(&space->addresses, at, first + pages, &piece);
         unsigned level = piece.table->level;
-        DXGK_PTE entry = change == FERRY_VM_HIDE ? nothing : ferry_vm_virtual_zero_pte(memory, level);
-        ferry_vm_virtual_write(memory, space, NULL, &piece, entry, span_of(memory, level), change);
+        bool hides = change == FERRY_VM_HIDE;
+        DXGK_PTE entry = hides ? nothing : ferry_vm_virtual_zero_pte(memory, level);
+        ferry_vm_virtual_write(memory, space, NULL, &piece, entry, hides ? none : span_of(memory, level), change);
     }
 }
 
@@ -109,7 +110,6 @@ int ferry_vm_virtual_reserve_zeros(struct ferry_vm_memory *memory, struct ferry_
 static void take_away(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space, uint64_t first, uint64_t pages,
                       struct ferry_vm_range *behind)
 {
-    const struct ferry_vm_span none = {0};
     space->operations_on_zeros++;
     ferry_vm_virtual_begin_tables(memory, space, NULL);
     write_all(memory, space, first, pages, FERRY_VM_HIDE);
