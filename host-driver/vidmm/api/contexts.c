@@ -46,6 +46,25 @@ int ferry_vidmm_destroy_context(struct ferry_vidmm *manager, D3DKMT_HANDLE handl
     return ferry_vm_leave(manager, result);
 }
 
+// Of a job of the context that is over: OK, FAULT, or ARGUMENT when it is older than all faults that are kept, and so
+// nobody knows any more.
+static int outcome_of(const struct ferry_vm_context *context, uint64_t fence)
+{
+    // Those from low on are not below the fence.
+    size_t high = context->faulted_count, low = high > FERRY_VM_FAULTS ? high - FERRY_VM_FAULTS : 0;
+    if (low > 0 && fence < context->faulted[low % FERRY_VM_FAULTS])
+        return FERRY_ERROR_ARGUMENT;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (context->faulted[middle % FERRY_VM_FAULTS] < fence)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool faulted = low < context->faulted_count && context->faulted[low % FERRY_VM_FAULTS] == fence;
+    return faulted ? FERRY_ERROR_FAULT : FERRY_OK;
+}
+
 int ferry_vidmm_wait(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint64_t fence)
 {
     if (!manager)
@@ -64,7 +83,7 @@ int ferry_vidmm_wait(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint64_t
             result = ferry_vm_block(manager, context->node, fence, &patience);
     }
     if (result == FERRY_OK)
-        result = ferry_vm_job_outcome(context, fence);
+        result = outcome_of(context, fence);
     return ferry_vm_leave(manager, result);
 }
 

@@ -22,20 +22,3 @@ bool ferry_vm_reached(const struct ferry_vm_sched *sched, unsigned node, uint64_
 {
     return node == sched->paging_node ? ferry_vm_operation_over(sched, number) : number <= sched->nodes[node].completed;
 }
-
-int ferry_vm_job_outcome(const struct ferry_vm_context *context, uint64_t fence)
-{
-    // Those from low on are not below the fence.
-    size_t high = context->faulted_count, low = high > FERRY_VM_FAULTS ? high - FERRY_VM_FAULTS : 0;
-    if (low > 0 && fence < context->faulted[low % FERRY_VM_FAULTS])
-        return FERRY_ERROR_ARGUMENT;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (context->faulted[middle % FERRY_VM_FAULTS] < fence)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool faulted = low < context->faulted_count && context->faulted[low % FERRY_VM_FAULTS] == fence;
-    return faulted ? FERRY_ERROR_FAULT : FERRY_OK;
-}

@@ -309,9 +309,6 @@ void ferry_vm_drain(struct ferry_vm_sched *sched);
 unsigned ferry_vm_in_flight(const struct ferry_vm_sched *sched);
 /// Is the job of that number over, or on the paging node the operation?
 bool ferry_vm_reached(const struct ferry_vm_sched *sched, unsigned node, uint64_t number);
-/// Of a job of the context that is over: OK, FAULT, or ARGUMENT when it is older than all faults that are kept, and so
-/// nobody knows any more.
-int ferry_vm_job_outcome(const struct ferry_vm_context *context, uint64_t fence);
 
 // ---- paging_buffer.c, paging_order.c, paging_steps.c ----
 int ferry_vm_paging_start(struct ferry_vm_sched *sched, const struct ferry_vidmm_options *options, uint32_t bytes,
