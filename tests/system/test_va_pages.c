@@ -3,6 +3,25 @@
 #include "ferry_contract.h"
 #include "updates.h"
 
+// Two large pages of an allocation lead to its addresses from `at` on, if these are mapped to it from `skip` on:
+// wherever it is in place, and what is reserved begins.
+struct large_pages {
+    struct ferry_allocation *all;
+    uint64_t at, skip;
+};
+
+static struct large_pages two_large_pages(struct machine *m)
+{
+    struct large_pages two = {.all = make(m->device, 6 * MIB, FERRY_FLAG_CPU_VISIBLE)};
+    struct ferry_placement place = {.size = sizeof place};
+
+    two.at = (reserve(m, 16 * MIB) + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
+    must_be_resident(m->device, &two.all, 1);
+    ok(ferry_allocation_placement(two.all, &place));
+    two.skip = (2 * MIB - place.offset % (2 * MIB)) % (2 * MIB);
+    return two;
+}
+
 // A large page from which a tile goes, and then others come there: what is left of it is read and written all the time.
 static void a_large_page_becomes_small_ones_without_a_gap(void **state)
 {
@@ -75,21 +94,18 @@ static void only_what_is_unmapped_is_gone(void **state)
 {
     (void)state;
     struct machine m = begin(16 * MIB);
-    struct ferry_allocation *all = make(m.device, 6 * MIB, FERRY_FLAG_CPU_VISIBLE);
+    struct large_pages two = two_large_pages(&m);
     // First page and how many, of 1,024.
     static const uint32_t pieces[][2] = {{3, 4},    {7, 9},    {37, 30},   {80, 16},
                                          {100, 12}, {500, 30}, {1000, 24}, {600, 1}};
-    uint64_t x = reserve(&m, 16 * MIB), at = (x + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
-    struct ferry_placement place = {.size = sizeof place};
+    const uint64_t at = two.at;
     struct ferry_va_steps walk;
 
-    must_be_resident(m.device, &all, 1);
-    ok(ferry_allocation_placement(all, &place));
-    uint64_t skip = (2 * MIB - place.offset % (2 * MIB)) % (2 * MIB);
     // Large pages; and groups of 64 KiB, where the allocation lies differently from its addresses.
     for (uint64_t shift = 0; shift <= 64 * KIB; shift += 64 * KIB) {
         bool gone[1024] = {false};
-        struct ferry_va_operation operation = map(at, 4 * MIB, all, skip + shift - (skip + shift > 2 * MIB ? MIB : 0));
+        uint64_t from = two.skip + shift;
+        struct ferry_va_operation operation = map(at, 4 * MIB, two.all, from - (from > 2 * MIB ? MIB : 0));
         ok(update(m.queue, &operation, 1, NULL));
         for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
             operation = unmap(at + (uint64_t)pieces[i][0] * PAGE, (uint64_t)pieces[i][1] * PAGE);
@@ -111,28 +127,25 @@ static void a_large_page_that_is_cut_while_it_is_away_comes_back_small(void **st
 {
     (void)state;
     struct machine m = begin(16 * MIB);
-    struct ferry_allocation *all = make(m.device, 6 * MIB, FERRY_FLAG_CPU_VISIBLE);
+    struct large_pages two = two_large_pages(&m);
     struct ferry_allocation *other = make(m.device, 12 * MIB, FERRY_FLAG_CPU_VISIBLE);
-    uint64_t x = reserve(&m, 16 * MIB), at = (x + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
+    const uint64_t at = two.at;
     struct ferry_placement place = {.size = sizeof place};
     struct ferry_va_steps walk;
 
-    must_be_resident(m.device, &all, 1);
-    ok(ferry_allocation_placement(all, &place));
-    uint64_t skip = (2 * MIB - place.offset % (2 * MIB)) % (2 * MIB);
-    struct ferry_va_operation operation = map(at, 4 * MIB, all, skip);
+    struct ferry_va_operation operation = map(at, 4 * MIB, two.all, two.skip);
     ok(update(m.queue, &operation, 1, NULL));
     ok(ferry_queue_fill_va(m.queue, at + 5 * PAGE, PAGE, 0x55, 1));
     ok(ferry_queue_wait(m.queue, submit(m.queue)));
     assert_int_equal(last_step(&m, at + 5 * PAGE, &walk)->level, 1);
-    evict(m.device, &all, 1);
+    evict(m.device, &two.all, 1);
     must_be_resident(m.device, &other, 1);
-    ok(ferry_allocation_placement(all, &place));
+    ok(ferry_allocation_placement(two.all, &place));
     assert_false(place.resident);
     operation = unmap(at + 3 * PAGE, PAGE);
     ok(update(m.queue, &operation, 1, NULL));
     evict(m.device, &other, 1);
-    must_be_resident(m.device, &all, 1);
+    must_be_resident(m.device, &two.all, 1);
     ok(ferry_queue_copy_va(m.queue, at + 40 * PAGE, at + 5 * PAGE, PAGE));
     ok(ferry_queue_wait(m.queue, submit(m.queue)));
     assert_true(last_step(&m, at + 5 * PAGE, &walk)->is_page && walk.steps[walk.count - 1].level == 0);
@@ -151,16 +164,12 @@ static void large_pages_are_cut_at_once(void **state)
                                            {{3, 5}, {300, 310}, {505, 509}, {1000, 1003}},
                                            {{0, 1}, {511, 513}, {1020, 1024}}};
     struct machine m = begin(16 * MIB);
-    struct ferry_allocation *all = make(m.device, 6 * MIB, FERRY_FLAG_CPU_VISIBLE);
-    uint64_t x = reserve(&m, 16 * MIB), at = (x + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
-    struct ferry_placement place = {.size = sizeof place};
+    struct large_pages two = two_large_pages(&m);
+    const uint64_t at = two.at;
     struct ferry_va_steps walk;
 
-    must_be_resident(m.device, &all, 1);
-    ok(ferry_allocation_placement(all, &place));
-    uint64_t skip = (2 * MIB - place.offset % (2 * MIB)) % (2 * MIB);
     for (size_t way = 0; way < sizeof holes / sizeof holes[0]; way++) {
-        struct ferry_va_operation whole = map(at, 4 * MIB, all, skip), batch[4];
+        struct ferry_va_operation whole = map(at, 4 * MIB, two.all, two.skip), batch[4];
         bool gone[1024] = {false};
         uint32_t count = 0;
 
@@ -192,17 +201,14 @@ static void what_is_left_may_be_written_as_little_as_before(void **state)
 {
     (void)state;
     struct machine m = begin(16 * MIB);
-    struct ferry_allocation *all = make(m.device, 6 * MIB, FERRY_FLAG_CPU_VISIBLE);
-    uint64_t x = reserve(&m, 16 * MIB), at = (x + 2 * MIB - 1) / (2 * MIB) * (2 * MIB), fence;
-    struct ferry_placement place = {.size = sizeof place};
+    struct large_pages two = two_large_pages(&m);
+    const uint64_t at = two.at;
+    uint64_t fence;
     struct ferry_fault fault = {.size = sizeof fault};
     struct ferry_va_steps walk;
     bool found;
 
-    must_be_resident(m.device, &all, 1);
-    ok(ferry_allocation_placement(all, &place));
-    uint64_t skip = (2 * MIB - place.offset % (2 * MIB)) % (2 * MIB);
-    struct ferry_va_operation operation = map(at, 2 * MIB, all, skip);
+    struct ferry_va_operation operation = map(at, 2 * MIB, two.all, two.skip);
     operation.kind = FERRY_VA_MAP_PROTECT;
     operation.read_only = true;
     ok(update(m.queue, &operation, 1, NULL));
