@@ -122,7 +122,7 @@ soak-system: $(BUILD)/system/random_calls $(BUILD)/system/agreement $(BUILD)/tes
 # Programs of page tables on the model and on each back end, and a walker in Python that judges both.
 TABLE_AGREEMENT := $(BUILD)/system/table_agreement
 $(TABLE_AGREEMENT): tests/system/test_table_agreement.c tests/system/table_programs.c tests/system/table_programs.h \
-		tests/system/table_packets.h $(AGREEMENT) \
+		tests/system/table_packets.h tests/system/table_record.h $(AGREEMENT) \
 		tests/system/system.h tests/seed.h $(BUILD)/libferry-san.a $(FLAGS)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c,$^) $(BUILD)/libferry-san.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@

@@ -6,6 +6,7 @@
 #include "system.h"
 #include "table_packets.h"
 #include "table_programs.h"
+#include "table_record.h"
 
 #include "model/model_link.h"
 
@@ -21,24 +22,14 @@
 
 enum what { COPY, FILL, READ };
 
-// Content in video memory, of which the last ones are written by jobs; brought to and from `check` one behind the
-// other.
-static const struct range {
-    uint32_t first, pages;
-} local[] = {{0, 16}, {500, 28}, {1012, 12}, {32, 16}, {80, 16}, {544, 16}};
-#define FIRST_WRITTEN  3u
-#define LOCAL_RANGES   (sizeof local / sizeof *local)
-#define LOCAL_TOGETHER 104u
-
 static struct side sides[2];
-static uint8_t *region[2], *seen[2], *local_seen[2]; // The region, and what of it and of `check` the file knows.
 static struct tables tables;
+static struct record record;
 static uint64_t fence;
 static uint32_t submitted[2][RINGS], slots_used;
 static uint32_t writer;   // The ring whose jobs write to virtual addresses in this round.
 static uint32_t gone = 4; // The space whose root has been taken away.
-static FILE *file;
-static uint64_t jobs, edits_made, forgets, faults;
+static uint64_t jobs, edits_made, forgets;
 
 // ---- Packets ----------------------------------------------------------------------------------------------------
 
@@ -72,7 +63,7 @@ static void wait_all(void)
 
 static void put_forget(struct buffer *b, const struct table_forget *forget)
 {
-    fprintf(file, "forget %llu %u %u %u %llu\n", (unsigned long long)fence + 1, 4 * b->count, forget->scope,
+    fprintf(record.file, "forget %llu %u %u %u %llu\n", (unsigned long long)fence + 1, 4 * b->count, forget->scope,
             forget->space, (unsigned long long)forget->address);
     forgets++;
     put(b, FERRY_OPCODE_FORGET | 6u << 16);
@@ -89,7 +80,7 @@ static void put_root(struct buffer *b, uint32_t space)
     bool host = root->valid && tables.table[root->table].in_host;
     uint64_t place = root->valid ? tables_place(&tables, root->table) : 0;
 
-    fprintf(file, "root %u %u %u %u %llu\n", space, root->valid, host, root->height, (unsigned long long)place);
+    fprintf(record.file, "root %u %u %u %u %llu\n", space, root->valid, host, root->height, (unsigned long long)place);
     put(b, FERRY_OPCODE_ROOT | 6u << 16);
     put(b, host ? 1u << 2 : 0);
     put(b, space | (root->valid ? root->height << 8 | FERRY_PACKET_ROOT_SPACE_VALID_MASK : 0));
@@ -101,9 +92,9 @@ static void log_word(const char *what, const struct table_edit *edit, uint32_t a
 {
     const struct table *table = &tables.table[edit->table];
 
-    fprintf(file, "%s %llu %u %u %llu %llu %u %u %llu\n", what, (unsigned long long)fence + 1, at, table->in_host,
-            (unsigned long long)tables_place(&tables, edit->table) + 8 * edit->index, (unsigned long long)edit->value,
-            tables_level(&tables, edit->table), table->space,
+    fprintf(record.file, "%s %llu %u %u %llu %llu %u %u %llu\n", what, (unsigned long long)fence + 1, at,
+            table->in_host, (unsigned long long)tables_place(&tables, edit->table) + 8 * edit->index,
+            (unsigned long long)edit->value, tables_level(&tables, edit->table), table->space,
             (unsigned long long)table->address + ((uint64_t)edit->index << (12 + 9 * table->level)));
 }
 
@@ -174,7 +165,7 @@ static void put_job(struct buffer *b, uint32_t ring, uint32_t space)
         put_pattern(b, FERRY_OPCODE_WRITE, 3, destination, bytes, pattern, flags);
     } else
         put_copy(b, kinds[0], source, kinds[1], destination, bytes, flags);
-    fprintf(file, "job %llu %llu %u %u %u %u %u %llu %u %llu %u %llu\n", (unsigned long long)fence + 1,
+    fprintf(record.file, "job %llu %llu %u %u %u %u %u %llu %u %llu %u %llu\n", (unsigned long long)fence + 1,
             (unsigned long long)at, ring, space, flags != 0, what, kinds[0], (unsigned long long)source, kinds[1],
             (unsigned long long)destination, bytes, (unsigned long long)pattern);
 }
@@ -252,78 +243,6 @@ static void move_local(bool out, uint32_t first)
     }
 }
 
-static void log_page(uint32_t side, bool host, uint64_t page, const uint8_t *content)
-{
-    fprintf(file, "page %u %u %llu ", side, host, (unsigned long long)page);
-    for (uint32_t i = 0; i < 4096; i++)
-        fprintf(file, "%02x", content[i]);
-    fputc('\n', file);
-}
-
-// Pages that are not what the file said last.
-static void log_changes(uint32_t first)
-{
-    uint64_t host = tables.host / 4096;
-
-    for (int s = 0; s < 2; s++) {
-        const uint8_t *check = sides[s].check.address;
-
-        for (uint32_t page = 0; page < 512; page++)
-            if ((page < TABLES_AT || page >= TABLES_AT + TABLES / 2) &&
-                memcmp(&region[s][PAGE(page)], &seen[s][PAGE(page)], 4096))
-                log_page((uint32_t)s, true, host + page, &region[s][PAGE(page)]);
-        memcpy(seen[s], region[s], PAGE(512));
-        for (uint32_t i = 0, at = 0; i < LOCAL_RANGES; at += local[i++].pages)
-            for (uint32_t page = 0; i >= first && page < local[i].pages; page++) {
-                uint64_t place = PAGE(at + page);
-
-                if (memcmp(&check[place], &local_seen[s][place], 4096))
-                    log_page((uint32_t)s, false, local[i].first + page, &check[place]);
-            }
-        memcpy(local_seen[s], check, PAGE(LOCAL_TOGETHER));
-    }
-}
-
-static void log_faults(void)
-{
-    for (int s = 0; s < 2; s++) {
-        struct ferry_fault f;
-
-        for (bool found = true;;) {
-            memset(&f, 0, sizeof f);
-            f.size = sizeof f;
-            ok(ferry_gpu_next_fault(sides[s].gpu, &f, &found));
-            if (!found)
-                break;
-            faults++;
-            assert_int_equal(f.sequence, ++sides[s].faults);
-            fprintf(file, "fault %d %llu %u %u %u %u %llu %u %u %u %llu %u\n", s, (unsigned long long)f.fence_value,
-                    f.packet_offset, f.kind, f.address_kind, f.is_write, (unsigned long long)f.address, f.walked,
-                    f.walk_space, f.walk_level, (unsigned long long)f.walk_entry, f.written);
-        }
-    }
-}
-
-// What must agree of counts; of walks the devices may need different ones.
-static void log_counts(void)
-{
-    for (int s = 0; s < 2; s++) {
-        struct ferry_statistics now = {.size = sizeof now};
-
-        ok(ferry_gpu_counters(sides[s].gpu, &now));
-        fprintf(file, "counters %d %llu %llu %llu\n", s, (unsigned long long)now.table_forgets,
-                (unsigned long long)now.table_walks, (unsigned long long)now.table_reads);
-    }
-    for (int s = 0; s < 2; s++)
-        for (uint32_t ring = 0; ring < RINGS; ring++) {
-            struct ferry_gpu_fence now;
-
-            ok(ferry_gpu_ring_completed(sides[s].gpu, ring, &now));
-            fprintf(file, "ring %d %u %llu %u %u %u\n", s, ring, (unsigned long long)now.value, now.retired, now.faults,
-                    now.last_faulted);
-        }
-}
-
 // New tables and new content, which nobody remembers anything of.
 static void begin_program(void)
 {
@@ -333,10 +252,10 @@ static void begin_program(void)
 
     tables_make(&tables, host);
     gone = 4;
-    fprintf(file, "program %llu %llu %llu %llu\n", (unsigned long long)PAGE(LOCAL_PAGES),
+    fprintf(record.file, "program %llu %llu %llu %llu\n", (unsigned long long)PAGE(LOCAL_PAGES),
             (unsigned long long)PAGE(PROTECT_FIRST), (unsigned long long)PAGE(PROTECT_END), (unsigned long long)host);
     for (int s = 0; s < 2; s++) {
-        memset(region[s], 0, PAGE(512));
+        memset(record.region[s], 0, PAGE(512));
         memset(sides[s].check.address, 0, PAGE(LOCAL_TOGETHER + TABLES / 2));
     }
     for (uint32_t i = 0; i < tables.count; i++) {
@@ -346,16 +265,16 @@ static void begin_program(void)
             if (table->words[k])
                 log_word("word", &(struct table_edit){i, k, table->words[k]}, 0);
         for (int s = 0; s < 2; s++)
-            memcpy(table->in_host ? &region[s][PAGE(table->page)]
+            memcpy(table->in_host ? &record.region[s][PAGE(table->page)]
                                   : (uint8_t *)sides[s].check.address + PAGE(LOCAL_TOGETHER + table->page - TABLES_AT),
                    table->words, sizeof table->words);
     }
     for (uint64_t page = 0; page < 512; page++)
         if (page < 16 || (page >= 32 && page < 48) || page >= 500 || page - NOISE_AT < NOISE_PAGES) {
             for (uint32_t i = 0; i < 4096; i++)
-                region[0][PAGE(page) + i] = (uint8_t)draw(256);
-            memcpy(&region[1][PAGE(page)], &region[0][PAGE(page)], 4096);
-            log_page(2, true, host / 4096 + page, &region[0][PAGE(page)]);
+                record.region[0][PAGE(page) + i] = (uint8_t)draw(256);
+            memcpy(&record.region[1][PAGE(page)], &record.region[0][PAGE(page)], 4096);
+            record_page(&record, 2, true, host / 4096 + page, &record.region[0][PAGE(page)]);
         }
     for (uint32_t i = 0, at = 0; i < LOCAL_RANGES; at += local[i++].pages)
         for (uint32_t page = 0; page < local[i].pages; page++) {
@@ -364,13 +283,10 @@ static void begin_program(void)
             for (uint32_t k = 0; k < 4096; k++)
                 content[k] = (uint8_t)draw(256);
             memcpy((uint8_t *)sides[1].check.address + PAGE(at + page), content, 4096);
-            log_page(2, false, local[i].first + page, content);
+            record_page(&record, 2, false, local[i].first + page, content);
         }
     move_local(false, 0);
-    for (int s = 0; s < 2; s++) {
-        memcpy(seen[s], region[s], PAGE(512));
-        memcpy(local_seen[s], sides[s].check.address, PAGE(LOCAL_TOGETHER));
-    }
+    record_knows(&record);
     for (uint32_t space = 0; space < SPACES; space++)
         put_root(&b, space);
     put_forget(&b, &all);
@@ -399,16 +315,16 @@ static void run_round(unsigned round, bool last)
     slots_used = 0;
     writer = (uint32_t)draw(RINGS);
     for (int s = 0; s < 2; s++)
-        memset(&region[s][PAGE(RESULTS_AT)], 0xee, SLOTS * SLOT_BYTES);
+        memset(&record.region[s][PAGE(RESULTS_AT)], 0xee, SLOTS * SLOT_BYTES);
     for (int s = 0; s < 2; s++)
-        memset(&seen[s][PAGE(RESULTS_AT)], 0xee, SLOTS * SLOT_BYTES);
-    fprintf(file, "round %u %llu %llu\n", round, (unsigned long long)(tables.host / 4096 + RESULTS_AT),
+        memset(&record.seen[s][PAGE(RESULTS_AT)], 0xee, SLOTS * SLOT_BYTES);
+    fprintf(record.file, "round %u %llu %llu\n", round, (unsigned long long)(tables.host / 4096 + RESULTS_AT),
             (unsigned long long)(SLOTS * SLOT_BYTES / 4096));
     if (!race) {
         for (uint64_t count = draw(4); count; count--)
             edit_tables(true);
         wait_all();
-        fprintf(file, "quiet\n");
+        fprintf(record.file, "quiet\n");
         for (uint64_t count = 4 + draw(9); count; count--)
             user_jobs();
     }
@@ -423,10 +339,10 @@ static void run_round(unsigned round, bool last)
     }
     wait_all();
     move_local(true, first);
-    log_changes(first);
-    log_faults();
-    log_counts();
-    fprintf(file, "end\n");
+    record_changes(&record, first);
+    record_faults(&record);
+    record_counts(&record);
+    fprintf(record.file, "end\n");
 }
 
 static void side_start(struct side *side)
@@ -443,10 +359,11 @@ static void side_start(struct side *side)
     for (uint32_t ring = 0; ring < RINGS; ring++)
         ok(ferry_gpu_ring_create(side->gpu, ring, 6, rights[ring]));
     ok(ferry_gpu_set_local_limit(side->gpu, PAGE(LOCAL_PAGES)));
-    tables.host = (side->pool.bus + PAGE(512) - 1) & ~(PAGE(512) - 1);
-    region[s] = (uint8_t *)side->pool.address + (tables.host - side->pool.bus);
-    seen[s] = calloc(512, 4096);
-    local_seen[s] = calloc(LOCAL_TOGETHER, 4096);
+    record.sides = sides;
+    record.host = tables.host = (side->pool.bus + PAGE(512) - 1) & ~(PAGE(512) - 1);
+    record.region[s] = (uint8_t *)side->pool.address + (tables.host - side->pool.bus);
+    record.seen[s] = calloc(512, 4096);
+    record.local_seen[s] = calloc(LOCAL_TOGETHER, 4096);
 }
 
 static void side_stop(int s)
@@ -455,8 +372,8 @@ static void side_stop(int s)
     ferry_gpu_memory_free(sides[s].gpu, &sides[s].check);
     ferry_gpu_memory_free(sides[s].gpu, &sides[s].pool);
     ferry_gpu_close(sides[s].gpu);
-    free(seen[s]);
-    free(local_seen[s]);
+    free(record.seen[s]);
+    free(record.local_seen[s]);
 }
 
 static void both_carry_out_the_same_tables(void **state)
@@ -486,7 +403,7 @@ static void both_carry_out_the_same_tables(void **state)
         run_round(round, round % 8 == 7 || round + 1 == all_rounds);
     }
     printf("%llu jobs, %llu of them faulted, %llu entries edited, %llu FORGETs\n", (unsigned long long)jobs,
-           (unsigned long long)faults / 2, (unsigned long long)edits_made, (unsigned long long)forgets);
+           (unsigned long long)record.faults / 2, (unsigned long long)edits_made, (unsigned long long)forgets);
     side_stop(0);
     side_stop(1);
 }
@@ -499,10 +416,10 @@ int main(int argc, char **argv)
     read_options(argc, argv);
     for (int i = 1; i + 1 < argc; i++)
         name = strcmp(argv[i], "--log") ? name : argv[i + 1];
-    file = fopen(name, "w");
-    if (!file)
+    record.file = fopen(name, "w");
+    if (!record.file)
         return perror(name), 1;
     say_random();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    return fclose(file) != 0 || failed;
+    return fclose(record.file) != 0 || failed;
 }
