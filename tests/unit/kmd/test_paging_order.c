@@ -53,76 +53,85 @@ static void reads_run_ahead_only_where_nothing_in_flight_writes(void **state)
     pages_free(rig, &second);
 }
 
+// Two buffers in flight: one that begins with a page-out from 0x8000, and one of single pages behind it.
+struct two_buffers {
+    struct rig *rig;
+    struct host_pages out, in;
+    HANDLE allocation;
+    DXGKARG_BUILDPAGINGBUFFER a;
+    uint32_t first, first_private; // of the second one
+};
+
+static void begin_with_a_page_out(struct two_buffers *two, struct rig *rig, size_t pages)
+{
+    two->rig = rig;
+    two->allocation = make_allocation(rig, 16384, false);
+    two->a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
+    pages_make(rig, &two->out, pages);
+    pages_make(rig, &two->in, 4);
+    transfer_arguments(&two->a, two->allocation, &two->out.mdl, false, 0x8000, pages * 4096);
+    append(rig, &two->a);
+}
+
+// The first one goes out, and three page-ins stand in the second, to these places.
+static void page_ins_behind_it(struct two_buffers *two, const int64_t places[3])
+{
+    submit_paging(two->rig, &two->a, 1);
+    two->first = (uint32_t)((uint8_t *)two->a.pDmaBuffer - (uint8_t *)two->rig->buffer.address);
+    two->first_private = (uint32_t)((uint8_t *)two->a.pDmaBufferPrivateData - two->rig->private_data);
+    for (uint32_t i = 0; i < 3; i++) {
+        transfer_arguments(&two->a, two->allocation, &two->in.mdl, true, places[i], 4096);
+        append(two->rig, &two->a);
+    }
+}
+
+// The second one goes out, and so many copies of it run ahead or wait.
+static void end_with(struct two_buffers *two, const bool *runs_ahead, uint32_t count)
+{
+    const uint32_t one_page = 24 + 8, unordered = 1u << 8;
+
+    submit_paging_from(two->rig, &two->a, two->first, two->first_private, 2);
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(header_at(two->rig, two->first + i * one_page) & unordered, runs_ahead[i] ? unordered : 0);
+    wait_for(two->rig, 0, 2);
+    destroy_allocation(two->rig, two->allocation);
+    pages_free(two->rig, &two->out);
+    pages_free(two->rig, &two->in);
+}
+
 // What goes out is still in video memory where it came from, until it has arrived: a reset that cuts it off has it
 // built again from there. A page-in to that place waits for it, and those behind that one do not. The same of pages of
 // the host, which a page-out writes over.
 static void what_comes_in_waits_for_what_goes_out_from_there(void **state)
 {
-    struct rig *rig = *state;
-    struct host_pages out, in;
-    HANDLE allocation = make_allocation(rig, 16384, false);
-    DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
-    const uint32_t one_page = 24 + 8, unordered = 1u << 8;
+    struct two_buffers two;
+    const int64_t places[3] = {0x7000, 0x8000, 0x9000}; // The first one beside it.
     const bool runs_ahead[] = {true, false, true, false, true};
+    const uint32_t unordered = 1u << 8;
 
-    pages_make(rig, &out, 4);
-    pages_make(rig, &in, 4);
-    transfer_arguments(&a, allocation, &out.mdl, false, 0x8000, 16384);
-    append(rig, &a);
-    submit_paging(rig, &a, 1);
-    assert_int_equal(header_at(rig, 0) & unordered, unordered);
-    uint32_t first = (uint32_t)((uint8_t *)a.pDmaBuffer - (uint8_t *)rig->buffer.address);
-    uint32_t first_private = (uint32_t)((uint8_t *)a.pDmaBufferPrivateData - rig->private_data);
-    for (uint64_t i = 0; i < 3; i++) {
-        transfer_arguments(&a, allocation, &in.mdl, true, 0x7000 + 0x1000 * i, 4096); // The first one beside it.
-        append(rig, &a);
-    }
-    transfer_arguments(&a, allocation, &in.mdl, false, 0x20000, 4096);
-    append(rig, &a);
-    transfer_arguments(&a, allocation, &out.mdl, false, 0x20000, 4096);
-    append(rig, &a);
-    submit_paging_from(rig, &a, first, first_private, 2);
-    for (uint32_t i = 0; i < 5; i++)
-        assert_int_equal(header_at(rig, first + i * one_page) & unordered, runs_ahead[i] ? unordered : 0);
-    wait_for(rig, 0, 2);
-    destroy_allocation(rig, allocation);
-    pages_free(rig, &out);
-    pages_free(rig, &in);
+    begin_with_a_page_out(&two, *state, 4);
+    page_ins_behind_it(&two, places);
+    assert_int_equal(header_at(two.rig, 0) & unordered, unordered);
+    transfer_arguments(&two.a, two.allocation, &two.in.mdl, false, 0x20000, 4096);
+    append(two.rig, &two.a);
+    transfer_arguments(&two.a, two.allocation, &two.out.mdl, false, 0x20000, 4096);
+    append(two.rig, &two.a);
+    end_with(&two, runs_ahead, 5);
 }
 
 // A reset that cuts a buffer anywhere has all of it built again, so what it reads is read until it has retired, though
 // something of it has waited since. Where a later buffer has waited it is over.
 static void a_page_in_waits_for_all_of_the_buffer_that_reads_its_place(void **state)
 {
-    struct rig *rig = *state;
-    struct host_pages out, in;
-    HANDLE allocation = make_allocation(rig, 16384, false);
-    DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
-    const uint32_t one_page = 24 + 8, unordered = 1u << 8;
+    struct two_buffers two;
+    const int64_t places[3] = {0xa000, 0x8000, 0x9000};
     const bool runs_ahead[] = {true, false, true};
 
-    pages_make(rig, &out, 2);
-    pages_make(rig, &in, 3);
-    transfer_arguments(&a, allocation, &out.mdl, false, 0x8000, 8192);
-    append(rig, &a);
-    transfer_arguments(&a, NULL, &in.mdl, true, 0x20000, 4096); // Of nobody's content: it waits.
-    append(rig, &a);
-    submit_paging(rig, &a, 1);
-    uint32_t first = (uint32_t)((uint8_t *)a.pDmaBuffer - (uint8_t *)rig->buffer.address);
-    uint32_t first_private = (uint32_t)((uint8_t *)a.pDmaBufferPrivateData - rig->private_data);
-    for (uint32_t i = 0; i < 3; i++) {
-        static const int64_t places[] = {0xa000, 0x8000, 0x9000};
-
-        transfer_arguments(&a, allocation, &in.mdl, true, places[i], 4096);
-        append(rig, &a);
-    }
-    submit_paging_from(rig, &a, first, first_private, 2);
-    for (uint32_t i = 0; i < 3; i++)
-        assert_int_equal(header_at(rig, first + i * one_page) & unordered, runs_ahead[i] ? unordered : 0);
-    wait_for(rig, 0, 2);
-    destroy_allocation(rig, allocation);
-    pages_free(rig, &out);
-    pages_free(rig, &in);
+    begin_with_a_page_out(&two, *state, 2);
+    transfer_arguments(&two.a, NULL, &two.in.mdl, true, 0x20000, 4096); // Of nobody's content: it waits.
+    append(two.rig, &two.a);
+    page_ins_behind_it(&two, places);
+    end_with(&two, runs_ahead, 3);
 }
 
 // One page of a list is still being written: whichever it is, the page-in waits; with none of them it need not.
