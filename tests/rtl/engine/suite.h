@@ -3,6 +3,8 @@
 #ifndef FERRY_TEST_SUITE_H
 #define FERRY_TEST_SUITE_H
 
+#include <functional>
+
 #include "reference.h"
 
 constexpr uint64_t HOST_BASE = 0x0000001234500000ull;
@@ -110,6 +112,46 @@ inline std::string finish(Machine &machine, const Reference &reference)
     if (!machine.errors.empty())
         return machine.errors.front() + (difference.empty() ? "" : "; " + difference);
     return difference;
+}
+
+// How jobs name 64 pages of host memory from HOST_BASE on, in each of some ways, and which No Snoop their bursts have.
+struct Snooping {
+    unsigned ways;
+    std::function<void(Job &job, bool to_host, unsigned way, uint64_t place)> name;
+    std::function<bool(unsigned way, uint64_t page)> no_snoop;
+};
+
+// The No Snoop attribute of every burst is as it is told, also where pages that are neighbours in host memory differ in
+// it. The other side of the jobs is in video memory, from this place on.
+inline std::string check_no_snoop(Machine &machine, Reference &reference, const Snooping &told, uint64_t local)
+{
+    Random &random = machine.random;
+    unsigned seen[2] = {0, 0};
+    for (unsigned round = 0; round < 60; round++) {
+        machine.timing = any_timing(random);
+        Job job;
+        bool to_host = random.chance(50);
+        unsigned way = told.ways > 1 ? (unsigned)random.below(told.ways) : 0;
+        job.length = (uint32_t)(1 + random.below(30000));
+        told.name(job, to_host, way, random.below(64 * 4096 - job.length));
+        (to_host ? job.source : job.destination) = local + random.below(1000);
+        machine.asked.clear();
+        machine.submit(job);
+        reference.apply(job);
+        std::string wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return wrong;
+        if (machine.asked.empty())
+            return "the host was asked for nothing";
+        for (const Asked &burst : machine.asked) {
+            bool wanted = told.no_snoop(way, (burst.address - HOST_BASE) / 4096);
+            if (burst.write != to_host || burst.no_snoop != wanted)
+                return "way " + std::to_string(way) + ": a burst " + (burst.no_snoop ? "with" : "without") +
+                       " No Snoop";
+            seen[wanted]++;
+        }
+    }
+    return seen[0] > 20 && seen[1] > 20 ? "" : "hardly a burst of either kind";
 }
 
 #endif
