@@ -9,8 +9,6 @@
 #define SOURCE_KIND      FERRY_PACKET_PLACES_SOURCE_KIND_MASK
 #define DESTINATION_KIND FERRY_PACKET_PLACES_DESTINATION_KIND_MASK
 #define WORDS(NAME)      (FERRY_PACKET_##NAME##_SIZE / 4)
-// Rights that count where there are no page tables.
-#define NO_TABLES (~(uint32_t)FERRY_BAR0_RING_RIGHTS_TABLES_MASK)
 
 // What an opcode's packets look like.
 struct shape {
@@ -290,6 +288,7 @@ static bool rights_hold(uint32_t header, uint32_t opcode, const struct ferry_sid
     if (opcode == FERRY_OPCODE_MAP_APERTURE || opcode == FERRY_OPCODE_UNMAP_APERTURE)
         return (rights & FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK) ||
                refuse_range(fault, FERRY_FAULT_KIND_RIGHTS, &sides->destination);
+    // Nobody knows these two where there are no page tables (known()), whatever the ring's rights say.
     if (opcode == FERRY_OPCODE_ROOT || opcode == FERRY_OPCODE_FORGET)
         return (rights & FERRY_BAR0_RING_RIGHTS_TABLES_MASK) || refuse(fault, FERRY_FAULT_KIND_RIGHTS);
     if (rights & FERRY_CORE_FETCH_NEXT_VIRTUAL_ONLY_MASK) {
@@ -394,8 +393,7 @@ bool ferry_check_packet(const volatile uint32_t *packet, uint32_t left, uint32_t
     ferry_check_sides(packet, opcode, places, &sides);
     if (!fields_hold(packet, header, places, shape, sides.mistaken))
         return refuse(fault, FERRY_FAULT_KIND_PACKET_RESERVED);
-    if (!kinds_hold(opcode, &sides, page_tables, fault) ||
-        !rights_hold(header, opcode, &sides, rights & (page_tables ? ~0u : NO_TABLES), fault))
+    if (!kinds_hold(opcode, &sides, page_tables, fault) || !rights_hold(header, opcode, &sides, rights, fault))
         return false;
     // Where there are tables a walk finds out.
     if (opcode == FERRY_OPCODE_ROOT || opcode == FERRY_OPCODE_FORGET)

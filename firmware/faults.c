@@ -125,8 +125,9 @@ void ferry_faults_name(struct ferry_flight *flight, uint32_t what)
         .header = header,
         .list_index = index,
     };
-    // Of what data or packets did wrong the page tables say nothing.
-    if (side->kind == FERRY_ADDRESS_KIND_VIRTUAL && !in_list && of_tables(kind)) {
+    // Of what data or packets did wrong the page tables say nothing; and pages of a list are never virtual
+    // (kinds_hold()).
+    if (side->kind == FERRY_ADDRESS_KIND_VIRTUAL && of_tables(kind)) {
         fault->walk = FERRY_FAULT_RECORD_WALK_WALKED_MASK |
                       FERRY_PUT(FERRY_FAULT_RECORD_WALK_HEIGHT, FERRY_GET(FERRY_CORE_ENGINE_FAULT_HEIGHT, what)) |
                       FERRY_PUT(FERRY_FAULT_RECORD_WALK_SPACE, FERRY_GET(FERRY_CORE_FETCH_NEXT_SPACE, flight->claim));
