@@ -4,8 +4,9 @@
 
 A program passes or fails cases in cmocka's form ("[       OK ] name", "[  FAILED  ] name" or "[  FAILED  ] name: reason")
 or ends with a line "N passed, N failed". A case that cmocka began ("[ RUN      ] name") and that has no result when its
-program ends badly has failed; a program that ends with a nonzero status without a failed case counts as one failed case,
-so a crash is never lost. Cases whose names begin with requirement numbers (R31_R36_name) go into the registry
+program ends has failed, however well it ends: what is tested may have ended it, with the cases behind. So has a program that
+ends with cases of a group still to come, or with a nonzero status, and counts as one failed case where none is known to have
+failed, so a crash is never lost. Cases whose names begin with requirement numbers (R31_R36_name) go into the registry
 file, one line a requirement: number, program and case, result, and where the program names them the miniport
 ("miniport: NAME") and the back end under it ("back end NAME", with more behind a comma). A miniport that is named while a
 case runs is that case's, and a case with several has a line for each. A case that a program leaves out ("left out: case:
@@ -34,6 +35,9 @@ from pathlib import Path
 OK = re.compile(r"^\[\s+OK\s+\] (\S+)")
 FAILED = re.compile(r"^\[\s+FAILED\s+\] (\S+?)(?::? .*|:)?$")
 RUN = re.compile(r"^\[\s+RUN\s+\] (\S+)")
+SKIPPED = re.compile(r"^\[\s+SKIPPED\s+\] (\S+)")
+GROUP_BEGINS = re.compile(r"^\[=+\] .*\bRunning \d+ test\(s\)")  # cmocka's, before the first case and behind the last.
+GROUP_ENDS = re.compile(r"^\[=+\] .*\b\d+ test\(s\) run\.")
 ERROR = re.compile(r"^\[\s+ERROR\s+\] ([A-Za-z_]\w*)$")  # cmocka: its set-up failed. A reason has dashes instead of a name.
 LISTED = re.compile(r"\d+ test\(s\), listed below:$")  # cmocka's heading of its list of failed cases is no case.
 LEFT_OUT = re.compile(r"^left out: (\S+?): (.+)$")  # A case that this program has and does not run, and why.
@@ -57,9 +61,16 @@ class Result:
         self.miniport = self.back_end = ""  # of every case that names none
         self.miniports = {}
         last_sum = running = None
+        in_group = False
         for line in output.splitlines():
             if match := RUN.match(line):
                 running = match.group(1)
+            elif GROUP_BEGINS.match(line):
+                in_group = True
+            elif GROUP_ENDS.match(line):
+                in_group = False
+            elif SKIPPED.match(line):
+                running = None
             elif match := OK.match(line):
                 self.cases.setdefault(match.group(1), True)
                 running = None
@@ -77,14 +88,14 @@ class Result:
                 self.back_end = match.group(1)
             elif match := SUM.match(line):
                 last_sum = int(match.group(1)), int(match.group(2))
-        if running and status != 0:
+        if running:
             self.cases[running] = False
         if last_sum is not None:
             self.passed, self.failed = last_sum[0], max(last_sum[1], list(self.cases.values()).count(False))
         else:
             self.passed = sum(self.cases.values())
             self.failed = len(self.cases) - self.passed
-        if status != 0 and self.failed == 0:
+        if (status != 0 or in_group) and self.failed == 0:
             self.failed = 1
         if self.passed + self.failed == 0:
             self.failed = 1  # A test program that tests nothing is broken.

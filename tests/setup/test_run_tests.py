@@ -243,6 +243,20 @@ def a_case_that_was_begun_has_failed_when_its_program_crashed(folder):
     assert status == 0 and "FAIL" not in registry, registry
 
 
+def cases_that_a_good_end_leaves_out_have_failed(folder):
+    """What is tested may call exit(): inside of a case, or between two of them. A child that was forked repeats what was said."""
+    first = 'echo "[==========] tests: Running 3 test(s)."; echo "[ RUN      ] a"; echo "[       OK ] a"; '
+    rest = 'echo "[ RUN      ] R6_b"; echo "[  SKIPPED ] R6_b"; echo "[ RUN      ] R7_c"; '
+    for body, passed, rows in (
+            (first + rest + "exit 0", "1 passed, 1 failed", "R7\tprogram0/R7_c\tFAIL\n"),
+            (first + "exit 0", "1 passed, 1 failed", ""),
+            (first.replace("tests: ", "") + "exit 0", "1 passed, 1 failed", ""),
+            (first + rest + first + rest + 'echo "[       OK ] R7_c"; echo "[==========] tests: 3 test(s) run."', "2 passed, 0 failed",
+             "R7\tprogram0/R7_c\tpass\n")):
+        output, status, registry = run(folder, body)
+        assert (last_line(output), status, registry) == (passed, int("1 failed" in passed), rows), (body, output, registry)
+
+
 def a_case_whose_set_up_failed_has_failed(folder):
     output, _, registry = run(folder, 'echo "[  ERROR   ] --- 1 != 2"; echo "[       OK ] a"; echo "[  ERROR   ] R6_b"; exit 1')
     assert last_line(output) == "1 passed, 1 failed" and registry == "R6\tprogram0/R6_b\tFAIL\n", (output, registry)
@@ -316,7 +330,8 @@ CASES = [what_stands_beside_a_sum_counts, programs_run_beside_each_other_and_the
          the_headings_of_cmocka_are_no_cases, a_long_random_program_runs_once_with_the_fresh_seed, a_sum_wins_and_a_crash_counts,
          a_random_program_runs_with_two_seeds_that_are_printed, a_failing_seed_is_named_and_replayed,
          a_seed_that_is_no_number_is_refused, a_case_that_was_begun_has_failed_when_its_program_crashed,
-         a_case_whose_set_up_failed_has_failed, a_seed_whose_line_a_crash_took_is_named, seeds_of_sixty_four_bits_are_taken,
+         cases_that_a_good_end_leaves_out_have_failed, a_case_whose_set_up_failed_has_failed,
+         a_seed_whose_line_a_crash_took_is_named, seeds_of_sixty_four_bits_are_taken,
          a_stopped_runner_stops_its_programs, the_other_seed_follows_from_what_git_knows_under_the_sources,
          fresh_seeds_are_as_many_as_are_asked_for]
 
