@@ -2,7 +2,7 @@
 # Tests of the tool. `tools` runs the real tool linked against a double of the library, where any fault can be ordered;
 # `tool_list` has that double, and simulators to be found; `replay` runs the real thing on both back ends, `fault` the walks of
 # its faults, `spaces` the picture of addresses over time,
-# `replay_programs` several traces at once; `import` reads dumps, `import_refusals` those that are none,
+# `replay_programs` several traces at once; `import` reads dumps, `import_calls` each call of them, `import_refusals` those that are none,
 # `import_programs` whole programs with their threads and contexts; `recorder` tinygrad's programs;
 # `tutorial` does what docs/tutorial.md says; `policy` compares the laboratory with an implementation of its own,
 # `advice` and `advice_sizes` its sentence with runs, `policy_refusals` is what it refuses, `long_traces` what it does not
@@ -14,7 +14,7 @@ TOOL_HEADERS := $(wildcard host-driver/tools/*.h)
 TEST_PROGRAMS += $(BUILD)/tests/tool_trace $(BUILD)/tests/tool_content $(BUILD)/tests/tools $(BUILD)/tests/replay \
     $(BUILD)/tests/replay_programs $(BUILD)/tests/policy $(BUILD)/tests/policy_refusals $(BUILD)/tests/advice \
     $(BUILD)/tests/advice_sizes $(BUILD)/tests/long_traces \
-    $(BUILD)/tests/import $(BUILD)/tests/import_refusals $(BUILD)/tests/import_programs \
+    $(BUILD)/tests/import $(BUILD)/tests/import_calls $(BUILD)/tests/import_refusals $(BUILD)/tests/import_programs \
     $(BUILD)/tests/fault $(BUILD)/tests/tool_space_map $(BUILD)/tests/spaces \
     $(BUILD)/tests/tool_list $(BUILD)/tests/recorder $(BUILD)/tests/tutorial $(BUILD)/tests/sweep $(BUILD)/tests/report
 LONG_RANDOM += $(addprefix $(BUILD)/tests/,advice advice_sizes policy replay replay_programs)
@@ -65,7 +65,7 @@ $(BUILD)/tests/policy $(BUILD)/tests/policy_refusals $(BUILD)/tests/advice $(BUI
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
-$(BUILD)/tests/import: tests/tools/test_import.py tests/tools/dumps.py $(BUILD)/ferry
+$(BUILD)/tests/import $(BUILD)/tests/import_calls: $(BUILD)/tests/%: tests/tools/test_%.py tests/tools/dumps.py $(BUILD)/ferry
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
