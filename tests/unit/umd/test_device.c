@@ -9,6 +9,8 @@
 static int queue_outcome, end_outcome; // Of the manager's calls.
 static int second;                     // Of another call's end of the same device meanwhile.
 static unsigned destroyed;
+static D3DKMT_HANDLE program; // The one that a device was made of, at the manager.
+static bool waits_held;       // The adapter's lock, while a wait was under way.
 static struct ferry_device *device;
 
 int ferry_vidmm_create_device(struct ferry_vidmm *manager, D3DKMT_HANDLE *handle)
@@ -20,7 +22,7 @@ int ferry_vidmm_create_device(struct ferry_vidmm *manager, D3DKMT_HANDLE *handle
 
 int ferry_vidmm_create_device_of(struct ferry_vidmm *manager, D3DKMT_HANDLE process, D3DKMT_HANDLE *handle)
 {
-    (void)process;
+    program = process;
     return ferry_vidmm_create_device(manager, handle);
 }
 
@@ -46,9 +48,12 @@ int ferry_vidmm_destroy_device(struct ferry_vidmm *manager, D3DKMT_HANDLE handle
 int ferry_vidmm_wait_paging(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint64_t value)
 {
     (void)manager;
-    (void)handle;
-    (void)value;
-    return FERRY_OK;
+    assert_int_equal(handle, 6);
+    assert_int_equal(value, 55);
+    waits_held = pthread_mutex_trylock(&adapter.lock) != 0;
+    if (!waits_held)
+        pthread_mutex_unlock(&adapter.lock);
+    return FERRY_ERROR_DEVICE_LOST;
 }
 
 int ferry_vidmm_paging_fence(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint64_t *value)
@@ -112,11 +117,49 @@ static void a_device_without_a_paging_queue_is_none(void **state)
     umd_handle_end(adapter.handle);
 }
 
+static void who_waits_for_paging_lets_others_in(void **state)
+{
+    (void)state;
+    assert_int_equal(ferry_device_create(adapter.handle, &device), FERRY_OK);
+    assert_int_equal(ferry_device_wait_paging(device, 55), FERRY_ERROR_DEVICE_LOST);
+    assert_false(waits_held);
+    assert_int_equal(ferry_device_destroy(device), FERRY_OK);
+    umd_handle_end(adapter.handle);
+}
+
+// A program whose end has begun has no new one: whoever ends it would wait for that too.
+static void a_program_that_ends_gets_no_device(void **state)
+{
+    struct umd_process process = {.adapter = &adapter, .vidmm = 8, .ending = true};
+    struct ferry_device *made = (struct ferry_device *)&destroyed;
+
+    (void)state;
+    process.handle = umd_handle_make(UMD_PROCESS, &process, &adapter);
+    assert_int_equal(ferry_process_create_device(process.handle, &made), FERRY_ERROR_HANDLE);
+    assert_null(made);
+    assert_null(adapter.devices);
+    process.ending = false;
+    assert_int_equal(ferry_process_create_device(process.handle, &device), FERRY_OK);
+    assert_int_equal(program, 8);
+    assert_int_equal(ferry_device_destroy(device), FERRY_OK);
+    umd_handle_end(process.handle);
+    // Nor has one that is gone, and what is given for it is none.
+    made = (struct ferry_device *)&destroyed;
+    assert_int_equal(ferry_process_create_device(process.handle, &made), FERRY_ERROR_HANDLE);
+    assert_null(made);
+    umd_handle_end(adapter.handle);
+    made = (struct ferry_device *)&destroyed;
+    assert_int_equal(ferry_device_create(adapter.handle, &made), FERRY_ERROR_HANDLE);
+    assert_null(made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_device_whose_end_fails_is_there_as_before, setup),
         cmocka_unit_test_setup(a_device_without_a_paging_queue_is_none, setup),
+        cmocka_unit_test_setup(who_waits_for_paging_lets_others_in, setup),
+        cmocka_unit_test_setup(a_program_that_ends_gets_no_device, setup),
     };
 
     return cmocka_run_group_tests_name("umd_device", tests, NULL, NULL);

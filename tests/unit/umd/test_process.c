@@ -82,20 +82,21 @@ int ferry_vidmm_set_reservation(struct ferry_vidmm *manager, D3DKMT_HANDLE handl
 int ferry_vidmm_memory_info(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, unsigned group,
                             struct ferry_vidmm_memory_info *info)
 {
+    const uint64_t of = 10 * (group + 1);
+
     (void)manager;
-    (void)handle;
-    (void)group;
-    (void)info;
-    return FERRY_ERROR_HANDLE;
+    assert_int_equal(handle, 7);
+    *info = (struct ferry_vidmm_memory_info){of, of + 1, of + 2, of + 3, of + 4, of + 5};
+    return outcome;
 }
 
 int ferry_vidmm_process_statistics(struct ferry_vidmm *manager, D3DKMT_HANDLE handle,
                                    struct ferry_vidmm_process_statistics *statistics)
 {
     (void)manager;
-    (void)handle;
-    (void)statistics;
-    return FERRY_ERROR_HANDLE;
+    assert_int_equal(handle, 7);
+    *statistics = (struct ferry_vidmm_process_statistics){1, 2, 3, 4, 5, 6, 7, 8, 9};
+    return outcome;
 }
 
 int umd_device_destroy(struct umd_call *call, struct umd_device *device)
@@ -176,6 +177,37 @@ static void a_program_that_goes_with_its_adapter_meanwhile_is_gone(void **state)
     assert_false(held);
 }
 
+// Each figure as it is called; none on an error.
+static void each_figure_is_its_own(void **state)
+{
+    struct ferry_memory_info info = {.size = sizeof info};
+    struct ferry_process_usage used = {.size = sizeof used};
+
+    (void)state;
+    for (unsigned group = FERRY_MEMORY_LOCAL; group <= FERRY_MEMORY_NON_LOCAL; group++) {
+        assert_int_equal(ferry_process_memory(process, (enum ferry_memory_group)group, &info), FERRY_OK);
+        const uint64_t told[] = {
+            info.budget,       info.usage, info.in_place, info.reservation, info.available_for_reservation,
+            info.bytes_to_trim};
+        for (unsigned i = 0; i < 6; i++)
+            assert_int_equal(told[i], 10 * (group + 1) + i);
+    }
+    assert_int_equal(ferry_process_statistics(process, &used), FERRY_OK);
+    const uint64_t told[] = {used.jobs,         used.gpu_cycles,  used.last_job,
+                             used.bytes_in,     used.bytes_out,   used.bytes_discarded,
+                             used.bytes_filled, used.bytes_moved, used.evictions};
+    for (unsigned i = 0; i < 9; i++)
+        assert_int_equal(told[i], i + 1);
+    outcome = FERRY_ERROR_CRITICAL;
+    info.budget = used.jobs = 77;
+    assert_int_equal(ferry_process_memory(process, FERRY_MEMORY_LOCAL, &info), FERRY_ERROR_CRITICAL);
+    assert_int_equal(ferry_process_statistics(process, &used), FERRY_ERROR_CRITICAL);
+    assert_int_equal(info.budget, 77);
+    assert_int_equal(used.jobs, 77);
+    outcome = FERRY_OK;
+    assert_int_equal(ferry_process_destroy(process), FERRY_OK);
+}
+
 static uintptr_t place_of(const void *handle)
 {
     return (uintptr_t)handle & 0xffffff;
@@ -223,9 +255,11 @@ static void only_model_2_runs_out_of_address_spaces(void **state)
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        CASE(who_ends_a_program_waits_without_the_lock), CASE(a_program_is_told_of_its_budget_as_long_as_it_lives),
-        CASE(a_program_that_goes_with_its_adapter_meanwhile_is_gone),
-        CASE(a_program_that_does_not_come_keeps_no_handle), CASE(only_model_2_runs_out_of_address_spaces)};
+    const struct CMUnitTest tests[] = {CASE(who_ends_a_program_waits_without_the_lock),
+                                       CASE(a_program_is_told_of_its_budget_as_long_as_it_lives),
+                                       CASE(a_program_that_goes_with_its_adapter_meanwhile_is_gone),
+                                       CASE(each_figure_is_its_own),
+                                       CASE(a_program_that_does_not_come_keeps_no_handle),
+                                       CASE(only_model_2_runs_out_of_address_spaces)};
     return cmocka_run_group_tests_name("umd_process", tests, NULL, NULL);
 }
