@@ -33,11 +33,13 @@ void umd_runner_tell_faults(struct umd_adapter *of)
     (void)of;
 }
 
+static uint64_t cycles_now;
+
 // A device's own is taken where one is linked.
 __attribute__((weak)) uint64_t ferry_gpu_cycles(struct ferry_gpu *gpu)
 {
     (void)gpu;
-    return 0;
+    return cycles_now;
 }
 
 static void adapter_begin(void)

@@ -16,7 +16,8 @@ static unsigned counts[ALLOCATIONS], attempts,
     fails_at, // the so-manieth attempt fails for want of host memory; 0 = none
     there_at, // from this one on all content is in place already
     falls_at, // with this one the room is less by four pages; 0 = with none
-    last_at;  // this one said that nothing more can be trimmed; 0 = none did
+    last_at,  // this one said that nothing more can be trimmed; 0 = none did
+    vital_at; // this one said that it must succeed
 static uint64_t room;
 // Another call is destroying this one, as soon as it is trimmed, or has begun to before; 0 = none.
 static D3DKMT_HANDLE going, gone;
@@ -39,6 +40,8 @@ int ferry_vidmm_make_resident(struct ferry_vidmm *manager, D3DDDI_MAKERESIDENT *
         room -= 4;
     if (arguments->Flags.CantTrimFurther && !last_at)
         last_at = attempts;
+    if (arguments->Flags.MustSucceed && !vital_at)
+        vital_at = attempts;
     if (attempts > 100) // a loop without end
         return FERRY_ERROR_DEVICE_LOST;
     for (UINT i = 0; i < arguments->NumAllocations; i++)
@@ -58,6 +61,10 @@ int ferry_vidmm_evict(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, D3DDDIC
 {
     (void)manager;
     assert_int_equal(handle, device.vidmm);
+    // All of a list or nothing.
+    for (UINT i = 0; i < arguments->NumAllocations; i++)
+        if (arguments->AllocationList[i] == gone)
+            return FERRY_ERROR_HANDLE;
     for (UINT i = 0; i < arguments->NumAllocations; i++) {
         assert_true(counts[arguments->AllocationList[i] - FIRST] > 0);
         counts[arguments->AllocationList[i] - FIRST]--;
@@ -100,7 +107,7 @@ static int setup(void **state)
     (void)state;
     adapter_begin();
     memset(counts, 0, sizeof counts);
-    attempts = fails_at = falls_at = last_at = 0;
+    attempts = fails_at = falls_at = last_at = vital_at = 0;
     there_at = UINT32_MAX;
     going = gone = 0;
     room = ROOM;
@@ -355,6 +362,96 @@ static void what_found_room_once_is_not_asked_for_again(void **state)
     free(named);
 }
 
+// Who asks for what lies in video memory and for what does not trims both, whichever comes first.
+static void a_list_of_both_kinds_trims_both(void **state)
+{
+    (void)state;
+    for (unsigned order = 0; order < 2; order++) {
+        struct ferry_allocation *named[] = {all[order ? D : C]->handle, all[order ? C : D]->handle};
+        struct ferry_residency arguments = {.size = sizeof arguments, .allocations = named, .count = 2};
+
+        all[A]->in_aperture = all[C]->in_aperture = true;
+        all[C]->bytes = all[D]->bytes = 6 * PAGE;
+        assert_int_equal(ask(A), FERRY_PENDING);
+        assert_int_equal(ask(B), FERRY_PENDING);
+        assert_int_equal(ferry_make_resident_trim(device.handle, &arguments), FERRY_PENDING);
+        // With room for both in the end nothing is left to trim for.
+        assert_int_equal(arguments.bytes_to_trim, 0);
+        expect(0, 0, 1, 1);
+        assert_int_equal(ferry_evict(device.handle, &arguments), FERRY_OK);
+    }
+}
+
+// It is the loop's business whether it can trim further, not the caller's; and only what is vital is so at the end.
+static void the_loop_says_itself_that_it_cannot_trim_further(void **state)
+{
+    struct ferry_allocation *named = all[D]->handle;
+    struct ferry_residency arguments = {
+        .size = sizeof arguments, .allocations = &named, .count = 1, .cant_trim_further = true, .must_succeed = true};
+
+    (void)state;
+    for (unsigned i = A; i <= C; i++)
+        assert_int_equal(ask(i), FERRY_PENDING);
+    attempts = 0;
+    assert_int_equal(ferry_make_resident_trim(device.handle, &arguments), FERRY_PENDING);
+    expect(0, 1, 1, 1);
+    assert_int_equal(attempts, 2);
+    assert_int_equal(last_at, 0);
+    assert_int_equal(vital_at, 0);
+    all[D]->bytes = (ROOM + 1) * PAGE;
+    assert_int_equal(ferry_evict(device.handle, &arguments), FERRY_OK);
+    attempts = 0;
+    assert_int_equal(ferry_make_resident_trim(device.handle, &arguments), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_int_equal(vital_at, attempts);
+    assert_int_equal(last_at, attempts);
+}
+
+// Another call is destroying one of a batch that is to be undone: the others are lowered all the same.
+static void a_batch_is_undone_though_one_of_it_is_going(void **state)
+{
+    enum { COUNT = D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS + 1 };
+    struct ferry_allocation **named = malloc(COUNT * sizeof(struct ferry_allocation *));
+    for (unsigned i = 0; i < COUNT; i++)
+        named[i] = all[i + 1 == COUNT ? D : i % 2 ? A : B]->handle;
+    struct ferry_residency arguments = {.size = sizeof arguments, .allocations = named, .count = COUNT};
+
+    (void)state;
+    room = 8;
+    gone = all[B]->vidmm;
+    assert_int_equal(ferry_make_resident(device.handle, &arguments), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_int_equal(counts[A], 0);
+    for (unsigned i = A; i <= D; i++)
+        assert_int_equal(all[i]->count, 0);
+    gone = 0;
+    free(named);
+}
+
+static void lists_that_cannot_be_are_refused(void **state)
+{
+    struct ferry_allocation *named = all[A]->handle;
+    struct ferry_residency arguments = {
+        .size = sizeof arguments, .allocations = &named, .count = (size_t)UINT32_MAX + 1};
+    int (*const calls[])(struct ferry_device *, struct ferry_residency *) = {ferry_make_resident,
+                                                                             ferry_make_resident_trim, ferry_evict};
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(calls[i](device.handle, &arguments), FERRY_ERROR_ARGUMENT);
+        assert_int_equal(calls[i](device.handle, NULL), FERRY_ERROR_ARGUMENT);
+        struct ferry_residency bad = {.size = sizeof bad, .count = 1};
+        assert_int_equal(calls[i](device.handle, &bad), FERRY_ERROR_ARGUMENT);
+        bad.count = 0; // Of none at all none need be named.
+        assert_int_equal(calls[i](device.handle, &bad), FERRY_OK);
+        bad.size--;
+        assert_int_equal(calls[i](device.handle, &bad), FERRY_ERROR_ARGUMENT);
+    }
+    struct ferry_residency vital = {.size = sizeof vital, .must_succeed = true};
+    attempts = 0;
+    assert_int_equal(ferry_make_resident(device.handle, &vital), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(attempts, 0);
+    expect(0, 0, 0, 0);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -370,6 +467,10 @@ int main(void)
         CASE(what_was_trimmed_for_want_of_room_stays_off),
         CASE(batches_of_before_are_undone),
         CASE(what_found_room_once_is_not_asked_for_again),
+        CASE(a_list_of_both_kinds_trims_both),
+        CASE(the_loop_says_itself_that_it_cannot_trim_further),
+        CASE(a_batch_is_undone_though_one_of_it_is_going),
+        CASE(lists_that_cannot_be_are_refused),
     };
     return cmocka_run_group_tests_name("umd_residency", tests, NULL, NULL);
 }
