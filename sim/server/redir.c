@@ -429,9 +429,10 @@ static void serve(struct guest *guest, int listener, const volatile sig_atomic_t
         if (server_wait(ready, 2, works ? &now : NULL) < 0 && errno != EINTR) {
             break;
         }
-        guest->gone =
-            guest->gone || (ready[0].revents != 0 && usbredirparser_do_read(guest->parser) != 0) ||
+        const bool ends =
+            (ready[0].revents != 0 && usbredirparser_do_read(guest->parser) != 0) ||
             (usbredirparser_has_data_to_write(guest->parser) != 0 && usbredirparser_do_write(guest->parser) != 0);
+        guest->gone = guest->gone || ends; // Behind all that it said, which may be the reason to hang up.
         // Behind the guest's own bytes: one that hung up, and another right behind it, come at once. Who has not said
         // a word keeps nobody out.
         if (ready[1].revents != 0 && guest->greeted && !guest->gone) {

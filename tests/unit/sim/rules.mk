@@ -38,6 +38,13 @@ $(BUILD)/tests/slot: tests/unit/sim/test_slot.c $(wildcard sim/server/*.h) \
 
 TEST_PROGRAMS += $(BUILD)/tests/slot
 
+# The end of a USB redirection that has the device; the guest and the bus are the test's.
+$(BUILD)/tests/redir: tests/unit/sim/test_redir.c $(wildcard sim/server/*.h) $(call sanitized,sim/server/redir.c)
+	@mkdir -p $(@D)
+	$(SANITIZED_TEST) $(filter %.c %.o,$^) -o $@ -lcmocka -lusbredirparser -lpthread
+
+TEST_PROGRAMS += $(BUILD)/tests/redir
+
 # The device at a serial port as ferry-sim has it.
 $(BUILD)/tests/serial_sim: tests/unit/sim/test_serial_sim.c $(SIM_SERIAL_OBJECTS) $(BUILD)/libferry.a $(HOST_HEADERS) \
     $(wildcard sim/*.h) $(CONTRACT)

@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a USB redirection that has the device, with the test at both of its sides: a guest that speaks the
+// protocol byte by byte, and a bus on which transactions end as they are told to.
+#define _GNU_SOURCE // mkdtemp(), nanosleep()
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+#include <usbredirproto.h>
+
+// cmocka asks for the standard headers before it.
+#include <cmocka.h>
+
+#include "server/redir.h"
+
+// ---- A bus --------------------------------------------------------------------------------------------------------
+
+static uint8_t device_descriptor[] = {18,   1,    0,    2,    0xff, 0x12, 0x13, 64, 0x09,
+                                      0x12, 0x01, 0x00, 0x34, 0x02, 1,    2,    3,  1};
+static const uint8_t configuration[] = {9,    2, 32, 0, 1, 1, 0,  0x80, 250, 9, 4, 3,    0, 2,  0xff, 0x14,
+                                        0x15, 0, 7,  5, 1, 2, 64, 0,    5,   7, 5, 0x81, 2, 32, 0,    6};
+static atomic_int descriptor_bytes, reset_result, refuses; // Requests are: the device's own word for it.
+static atomic_int outs, out_result;                        // So many packets are taken; how the next one ends.
+static atomic_int ins, in_bytes, in_result;                // So many come, of so many bytes; how the next one ends.
+static atomic_int moved_out;                               // Bytes that the device has taken.
+static uint8_t taken[1 << 17];
+static _Atomic(const char *) breaks;
+
+// Nothing happens: others may go on.
+static void rest(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+}
+
+static enum redir_result reset(void *context)
+{
+    (void)context;
+    return (enum redir_result)reset_result;
+}
+
+static enum redir_result control(void *context, const uint8_t setup[8], uint8_t *data, size_t *moved)
+{
+    const size_t room = setup[6] | (size_t)setup[7] << 8;
+    const uint8_t *answer = setup[3] == 1 ? device_descriptor : configuration;
+
+    (void)context;
+    if (setup[0] == 0x80 && setup[1] == 6) {
+        const size_t bytes = setup[3] == 1 ? (size_t)descriptor_bytes : sizeof configuration;
+        *moved = bytes < room ? bytes : room;
+        memcpy(data, answer, *moved);
+        return REDIR_DONE;
+    }
+    if (setup[0] == 0x81 && setup[1] == 10) {
+        data[0] = 5;
+        *moved = room;
+    }
+    return refuses ? REDIR_STALL : REDIR_DONE;
+}
+
+static enum redir_result out(void *context, unsigned endpoint, const uint8_t *data, size_t bytes)
+{
+    (void)context;
+    assert(endpoint == 1 && bytes <= REDIR_PACKET);
+    if (outs == 0) {
+        rest();
+        return (enum redir_result)out_result;
+    }
+    outs--;
+    memcpy(taken + moved_out, data, bytes);
+    moved_out += (int)bytes;
+    return REDIR_DONE;
+}
+
+static enum redir_result in(void *context, unsigned endpoint, uint8_t *data, size_t *bytes)
+{
+    (void)context;
+    assert(endpoint == 1);
+    if (ins == 0) {
+        rest();
+        return (enum redir_result)in_result;
+    }
+    ins--;
+    *bytes = (size_t)in_bytes;
+    memset(data, 0x40 + ins, *bytes);
+    return REDIR_DONE;
+}
+
+static void idle(void *context)
+{
+    (void)context;
+    rest();
+}
+
+static bool busy(void *context)
+{
+    (void)context;
+    return true; // The test may say otherwise at any moment.
+}
+
+static const char *broken(void *context)
+{
+    (void)context;
+    return breaks;
+}
+
+// ---- A guest --------------------------------------------------------------------------------------------------------
+
+static char folder[] = "/tmp/ferry-redir-XXXXXX";
+static struct sockaddr_un address = {.sun_family = AF_UNIX};
+static int listener, guest, ended;
+static pthread_t server;
+static volatile sig_atomic_t stop;
+
+static struct {
+    uint32_t type, length, id;
+    uint8_t bytes[1 << 17];
+} came;
+
+static int knock(void)
+{
+    const struct timeval most = {.tv_sec = 20}; // A hang is a failure, and nothing is measured.
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+    return fd;
+}
+
+static void say(uint32_t type, uint32_t id, const void *header, size_t header_bytes, const void *data, size_t bytes)
+{
+    const uint32_t head[3] = {type, (uint32_t)(header_bytes + bytes), id};
+
+    assert_int_equal(send(guest, head, sizeof head, MSG_NOSIGNAL), sizeof head);
+    assert_int_equal(send(guest, header, header_bytes, MSG_NOSIGNAL), header_bytes);
+    for (size_t at = 0; at < bytes;) {
+        ssize_t sent = send(guest, (const uint8_t *)data + at, bytes - at, MSG_NOSIGNAL);
+        assert_true(sent > 0);
+        at += (size_t)sent;
+    }
+}
+
+static bool hear_bytes(void *to, size_t bytes)
+{
+    ssize_t got = bytes ? recv(guest, to, bytes, MSG_WAITALL) : 0;
+
+    assert_false(got < 0 && errno != ECONNRESET); // It waited for nothing.
+    return got == (ssize_t)bytes;
+}
+
+// The next message of this type; false: it was hung up.
+static bool hear(uint32_t type)
+{
+    do {
+        if (!hear_bytes(&came, 12))
+            return false;
+        assert_true(came.length <= sizeof came.bytes);
+        if (!hear_bytes(came.bytes, came.length))
+            return false;
+    } while (came.type != type);
+    return true;
+}
+
+static void greet(void)
+{
+    struct {
+        char version[64];
+        uint32_t can;
+    } hello = {"a test", 1u << usb_redir_cap_32bits_bulk_length | 1u << usb_redir_cap_ep_info_max_packet_size |
+                             1u << usb_redir_cap_connect_device_version};
+
+    guest = knock();
+    say(usb_redir_hello, 0, &hello, sizeof hello, NULL, 0);
+}
+
+static void bulk(uint32_t id, uint8_t endpoint, uint32_t length, const void *data)
+{
+    struct usb_redir_bulk_packet_header header = {
+        .endpoint = endpoint, .length = (uint16_t)length, .length_high = (uint16_t)(length >> 16)};
+
+    say(usb_redir_bulk_packet, id, &header, sizeof header, data, data ? length : 0);
+}
+
+// The next transfer that ends.
+static void expect_end(uint32_t id, uint8_t status, uint32_t length, uint8_t first)
+{
+    struct usb_redir_bulk_packet_header header;
+
+    assert_true(hear(usb_redir_bulk_packet));
+    memcpy(&header, came.bytes, sizeof header);
+    assert_int_equal(came.id, id);
+    assert_int_equal(header.status, status);
+    assert_int_equal(header.length | (uint32_t)header.length_high << 16, length);
+    if (header.endpoint & 0x80) {
+        assert_int_equal(came.length, sizeof header + length);
+        assert_true(!length || came.bytes[sizeof header] == first);
+    }
+}
+
+static void cancel(uint32_t id)
+{
+    say(usb_redir_cancel_data_packet, id, NULL, 0, NULL, 0);
+}
+
+static void expect_configuration(uint32_t id, uint8_t status, uint8_t number)
+{
+    assert_true(hear(usb_redir_configuration_status));
+    assert_int_equal(came.id, id);
+    assert_int_equal(came.bytes[0], status);
+    assert_int_equal(came.bytes[1], number);
+}
+
+// ---- Cases ----------------------------------------------------------------------------------------------------------
+
+static void *serve(void *host)
+{
+    ended = redir_run(listener, host, &stop);
+    return NULL;
+}
+
+static int setup(void **state)
+{
+    static const struct redir_host host = {NULL, reset, control, out, in, idle, busy, broken};
+
+    (void)state;
+    stop = 0;
+    descriptor_bytes = 18;
+    reset_result = REDIR_DONE;
+    refuses = outs = ins = moved_out = 0;
+    out_result = in_result = REDIR_NAK;
+    breaks = NULL;
+    listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    unlink(address.sun_path);
+    if (bind(listener, (const struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 8) != 0)
+        return -1;
+    pthread_create(&server, NULL, serve, (void *)&host);
+    greet();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    stop = 1;
+    close(guest);
+    close(knock()); // It looks when somebody comes.
+    pthread_join(server, NULL);
+    close(listener);
+    return ended;
+}
+
+static void a_device_says_what_it_is(void **state)
+{
+    struct usb_redir_interface_info_header interfaces;
+    struct usb_redir_ep_info_header endpoints = {0};
+    struct usb_redir_device_connect_header device;
+
+    (void)state;
+    assert_true(hear(usb_redir_interface_info));
+    memcpy(&interfaces, came.bytes, sizeof interfaces);
+    assert_int_equal(interfaces.interface_count, 1);
+    assert_int_equal(interfaces.interface[0], 3);
+    assert_int_equal(interfaces.interface_class[0], 0xff);
+    assert_int_equal(interfaces.interface_subclass[0], 0x14);
+    assert_int_equal(interfaces.interface_protocol[0], 0x15);
+    assert_true(hear(usb_redir_ep_info));
+    memcpy(&endpoints, came.bytes, came.length < sizeof endpoints ? came.length : sizeof endpoints);
+    for (unsigned i = 0; i < 32; i++) {
+        assert_int_equal(endpoints.type[i], i % 16 == 0   ? usb_redir_type_control
+                                            : i % 16 == 1 ? usb_redir_type_bulk
+                                                          : usb_redir_type_invalid);
+        assert_int_equal(endpoints.max_packet_size[i], i % 16 == 0 || i == 1 ? 64 : i == 17 ? 32 : 0);
+        assert_int_equal(endpoints.interval[i], i == 1 ? 5 : i == 17 ? 6 : 0);
+        assert_int_equal(endpoints.interface[i], i % 16 == 1 ? 3 : 0);
+    }
+    assert_true(hear(usb_redir_device_connect));
+    memcpy(&device, came.bytes, sizeof device);
+    assert_int_equal(device.speed, usb_redir_speed_full);
+    assert_int_equal(device.device_class, 0xff);
+    assert_int_equal(device.device_subclass, 0x12);
+    assert_int_equal(device.device_protocol, 0x13);
+    assert_int_equal(device.vendor_id, 0x1209);
+    assert_int_equal(device.product_id, 1);
+    assert_int_equal(device.device_version_bcd, 0x0234);
+}
+
+// Nothing that makes sense, or nobody on the bus: the guest has no device, and the next one may have.
+static void a_device_that_does_not_answer_is_none(void **state)
+{
+    (void)state;
+    assert_true(hear(usb_redir_device_connect));
+    for (unsigned i = 0; i < 2; i++) {
+        close(guest);
+        descriptor_bytes = i ? 18 : 17;
+        reset_result = i ? REDIR_FAULT : REDIR_DONE;
+        greet();
+        assert_false(hear(usb_redir_device_connect));
+    }
+    close(guest);
+    reset_result = REDIR_DONE;
+    greet();
+    assert_true(hear(usb_redir_device_connect));
+    // One that is lost on the way.
+    reset_result = REDIR_FAULT;
+    say(usb_redir_reset, 0, NULL, 0, NULL, 0);
+    assert_false(hear(usb_redir_configuration_status));
+}
+
+static void what_the_device_refuses_is_as_before(void **state)
+{
+    uint8_t number = 1, setting[2] = {3, 4};
+
+    (void)state;
+    say(usb_redir_set_configuration, 1, &number, 1, NULL, 0);
+    expect_configuration(1, usb_redir_success, 1);
+    say(usb_redir_get_alt_setting, 2, setting, 1, NULL, 0);
+    assert_true(hear(usb_redir_alt_setting_status));
+    assert_int_equal(came.id, 2);
+    assert_memory_equal(came.bytes, ((const uint8_t[]){usb_redir_success, 3, 5}), 3);
+    say(usb_redir_set_alt_setting, 3, setting, 2, NULL, 0);
+    assert_true(hear(usb_redir_alt_setting_status));
+    assert_memory_equal(came.bytes, ((const uint8_t[]){usb_redir_success, 3, 4}), 3);
+    refuses = 1;
+    number = 2;
+    say(usb_redir_set_configuration, 4, &number, 1, NULL, 0);
+    expect_configuration(4, usb_redir_stall, 1);
+    say(usb_redir_set_alt_setting, 5, setting, 2, NULL, 0);
+    assert_true(hear(usb_redir_alt_setting_status));
+    assert_memory_equal(came.bytes, ((const uint8_t[]){usb_redir_stall, 3, 4}), 3);
+    say(usb_redir_get_configuration, 6, NULL, 0, NULL, 0);
+    expect_configuration(6, usb_redir_success, 1);
+    refuses = 0;
+    say(usb_redir_reset, 0, NULL, 0, NULL, 0);
+    say(usb_redir_get_configuration, 7, NULL, 0, NULL, 0);
+    expect_configuration(7, usb_redir_success, 0);
+}
+
+static void bytes_go_in_order_and_a_stall_ends_their_transfer(void **state)
+{
+    static uint8_t data[70000];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)(i >> 8 ^ i);
+    outs = 1 << 20;
+    bulk(1, 0x01, sizeof data, data);
+    expect_end(1, usb_redir_success, sizeof data, 0);
+    assert_int_equal(moved_out, sizeof data);
+    assert_memory_equal(taken, data, sizeof data);
+    // Whoever is first has all of his before the others.
+    moved_out = outs = 0;
+    bulk(2, 0x01, 100, data);
+    bulk(3, 0x01, 50, data + 1000);
+    bulk(4, 0x01, 200, data + 2000);
+    outs = 3;
+    expect_end(2, usb_redir_success, 100, 0);
+    expect_end(3, usb_redir_success, 50, 0);
+    assert_memory_equal(taken, data, 100);
+    assert_memory_equal(taken + 100, data + 1000, 50);
+    // One that the device refuses, and one that waits and is no longer wanted: so much of it went.
+    outs = 2;
+    while (outs != 0)
+        rest();
+    out_result = REDIR_STALL;
+    expect_end(4, usb_redir_stall, 128, 0);
+    out_result = REDIR_NAK;
+    outs = 1;
+    bulk(5, 0x01, 200, data);
+    while (outs != 0)
+        rest();
+    cancel(5);
+    expect_end(5, usb_redir_cancelled, 64, 0);
+    out_result = REDIR_FAULT;
+    bulk(6, 0x01, 10, data);
+    expect_end(6, usb_redir_ioerror, 0, 0);
+}
+
+static void what_comes_ends_when_it_is_full_or_short(void **state)
+{
+    (void)state;
+    bulk(1, 0x81, 128, NULL);
+    bulk(2, 0x81, 1000, NULL);
+    in_bytes = 64;
+    ins = 2;
+    expect_end(1, usb_redir_success, 128, 0x41);
+    ins = 3;
+    while (ins != 0)
+        rest();
+    in_bytes = 7;
+    ins = 1;
+    expect_end(2, usb_redir_success, 3 * 64 + 7, 0x42);
+    // More than was asked for; nothing at all; and what is refused.
+    bulk(3, 0x81, 5, NULL);
+    ins = 1;
+    expect_end(3, usb_redir_babble, 5, 0x40);
+    bulk(4, 0x81, 64, NULL);
+    in_bytes = 0;
+    ins = 1;
+    expect_end(4, usb_redir_success, 0, 0);
+    bulk(5, 0x81, 64, NULL);
+    in_result = REDIR_STALL;
+    expect_end(5, usb_redir_stall, 0, 0);
+    in_result = REDIR_NAK;
+}
+
+// Each that ends makes room for another one, in number and in bytes.
+static void so_many_wait_and_no_more(void **state)
+{
+    enum { MOST = 256, LARGE = 1 << 24 };
+
+    (void)state;
+    for (uint32_t id = 0; id < MOST; id++)
+        bulk(id, 0x81, 64, NULL);
+    bulk(MOST, 0x81, 64, NULL);
+    expect_end(MOST, usb_redir_inval, 0, 0);
+    for (uint32_t id = 0; id < MOST; id++) {
+        cancel(id);
+        expect_end(id, usb_redir_cancelled, 0, 0);
+    }
+    for (unsigned round = 0; round < 3; round++) {
+        for (uint32_t id = 0; id < 4; id++)
+            bulk(id, 0x81, LARGE, NULL);
+        bulk(9, 0x81, 1, NULL);
+        expect_end(9, usb_redir_inval, 0, 0);
+        for (uint32_t id = 0; id < 4; id++) {
+            cancel(id);
+            expect_end(id, usb_redir_cancelled, 0, 0);
+        }
+    }
+    bulk(10, 0x81, LARGE + 1, NULL);
+    expect_end(10, usb_redir_inval, 0, 0);
+}
+
+static void who_takes_it_for_another_device_is_hung_up_on(void **state)
+{
+    uint8_t stream[3] = {0x81, 1, 1}, byte;
+
+    (void)state;
+    // Another one that comes meanwhile is turned away; this one's device stays his.
+    assert_true(hear(usb_redir_device_connect));
+    int other = knock();
+    assert_int_equal(recv(other, &byte, 1, 0), 0);
+    close(other);
+    say(usb_redir_get_configuration, 1, NULL, 0, NULL, 0);
+    expect_configuration(1, usb_redir_success, 0);
+    say(usb_redir_start_iso_stream, 1, stream, 3, NULL, 0);
+    say(usb_redir_get_configuration, 2, NULL, 0, NULL, 0);
+    assert_false(hear(usb_redir_configuration_status) && hear(usb_redir_configuration_status));
+}
+
+// The simulation has stopped: there is no device any more for anybody, and that is an error.
+static void a_device_that_breaks_ends_it(void **state)
+{
+    (void)state;
+    assert_true(hear(usb_redir_device_connect));
+    breaks = "as the test has it";
+    say(usb_redir_get_configuration, 1, NULL, 0, NULL, 0);
+    while (hear(usb_redir_configuration_status)) {
+    }
+    close(guest);
+    pthread_join(server, NULL);
+    assert_int_equal(ended, -1);
+    close(listener);
+    ended = 0;
+}
+
+static int nothing(void **state)
+{
+    (void)state;
+    return 0;
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        CASE(a_device_says_what_it_is),
+        CASE(a_device_that_does_not_answer_is_none),
+        CASE(what_the_device_refuses_is_as_before),
+        CASE(bytes_go_in_order_and_a_stall_ends_their_transfer),
+        CASE(what_comes_ends_when_it_is_full_or_short),
+        CASE(so_many_wait_and_no_more),
+        CASE(who_takes_it_for_another_device_is_hung_up_on),
+        cmocka_unit_test_setup_teardown(a_device_that_breaks_ends_it, setup, nothing),
+    };
+
+    if (!mkdtemp(folder))
+        return 1;
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/port", folder);
+    int failed = cmocka_run_group_tests_name("redir", tests, NULL, NULL);
+    unlink(address.sun_path);
+    rmdir(folder);
+    return failed;
+}
