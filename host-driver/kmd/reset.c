@@ -63,6 +63,15 @@ static int take_back(struct kmd_adapter *adapter, uint32_t node)
     return error;
 }
 
+static int take_all_back(struct kmd_adapter *adapter)
+{
+    int error = FERRY_OK;
+
+    for (uint32_t node = 0; node < KMD_RINGS && error == FERRY_OK; node++)
+        error = take_back(adapter, node);
+    return error;
+}
+
 // Reset the engine and wait until all that was fetched before has retired.
 static int reset(struct kmd_adapter *adapter)
 {
@@ -114,10 +123,8 @@ NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
         return STATUS_INVALID_PARAMETER;
     int error = let_fetch(adapter);
     kmd_interrupt_routine(adapter, 0); // What has ended by itself is told first.
-    for (uint32_t node = 0; node < KMD_RINGS && error == FERRY_OK; node++)
-        error = take_back(adapter, node);
-    if (error == FERRY_OK)
-        error = reset(adapter);
+    error = error == FERRY_OK ? take_all_back(adapter) : error;
+    error = error == FERRY_OK ? reset(adapter) : error;
     // Or as late as the reset begins: reported aborted, it would run again.
     kmd_interrupt_routine(adapter, 0);
     adapter->reset_failed = error != FERRY_OK;
@@ -153,11 +160,16 @@ uint32_t kmd_pending(struct kmd_adapter *adapter)
 
 static NTSTATUS empty_rings(struct kmd_adapter *adapter)
 {
+    // What the device has not fetched would run as it gets the places of what is cut off: while memory that it names
+    // is given back, or before what comes next.
+    int error = take_all_back(adapter);
+    if (error != FERRY_OK)
+        return kmd_status(error);
     // Until the rings are empty: each round aborts what the device holds. The first one opens rings again that a lost
     // doorbell has closed.
     uint32_t before = 0;
     for (unsigned turns = 0;;) {
-        int error = reset(adapter);
+        error = reset(adapter);
         if (error != FERRY_OK)
             return kmd_status(error);
         uint32_t left = kmd_pending(adapter);
@@ -172,7 +184,6 @@ static NTSTATUS empty_rings(struct kmd_adapter *adapter)
         if (error != FERRY_OK && error != FERRY_ERROR_TIMEOUT)
             return kmd_status(error);
     }
-    adapter->reset_failed = false;
     kmd_drain_faults(adapter);
     for (uint32_t node = 0; node < KMD_RINGS; node++)
         drop(&adapter->rings[node]);
@@ -186,6 +197,7 @@ NTSTATUS kmd_reset_from_timeout(HANDLE hAdapter)
     if (!adapter)
         return STATUS_INVALID_PARAMETER;
     NTSTATUS status = empty_rings(adapter);
+    adapter->reset_failed = status != STATUS_SUCCESS;
     // It may still work for all we know, and its manager gives pages back behind this.
     if (status != STATUS_SUCCESS)
         ferry_gpu_silence(adapter->gpu);

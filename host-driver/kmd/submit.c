@@ -84,7 +84,9 @@ void kmd_ring_found(struct kmd_ring *ring)
 {
     ring->submitted++;
     ring->lost = false;
-    forget_waiting(ring, 1);
+    // Of what an earlier start left nobody waits any more.
+    if (ring->waiting_count)
+        forget_waiting(ring, 1);
 }
 
 void kmd_ring_opened(struct kmd_adapter *adapter, uint32_t node)

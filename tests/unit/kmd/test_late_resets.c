@@ -217,6 +217,52 @@ static void a_start_ends_what_a_stop_could_not_take_back(void **state)
     end(rig);
 }
 
+static void set_page(struct rig *rig, uint64_t page, uint8_t byte)
+{
+    uint8_t bytes[4096];
+
+    memset(bytes, byte, sizeof bytes);
+    memset(bytes + 128, byte + 1, 64); // What jobs copy to its start.
+    assert_int_equal(ferry_gpu_window_write(rig->gpu, page * sizeof bytes, bytes, sizeof bytes), FERRY_OK);
+}
+
+static void expect_first_byte(struct rig *rig, uint64_t page, uint8_t byte)
+{
+    uint8_t found;
+
+    assert_int_equal(ferry_gpu_window_read(rig->gpu, page * 4096, &found, 1), FERRY_OK);
+    assert_int_equal(found, byte);
+}
+
+// A reset of everything that fails may come yet, too: what comes behind it waits for the next one, which tells of all.
+static void nothing_goes_in_behind_a_reset_from_timeout_that_failed(void **state)
+{
+    struct rig *rig = *state;
+
+    begin(rig);
+    for (unsigned late = 0; late < 2; late++) {
+        DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+        uint32_t fence = 21 + 9 * late;
+
+        set_page(rig, 1, 7);
+        ferry_model_hang(rig->model);
+        submit_user(rig, &commands, allocation, 0, fence);
+        run(rig);
+        refused = FERRY_BAR0_CONTROL;
+        refused_late = late > 0;
+        assert_int_equal(rig->kmd->DxgkDdiResetFromTimeout(rig->adapter), STATUS_IO_TIMEOUT);
+        let_it_come(rig->link);
+        submit_user(rig, &commands, allocation, 4096, fence + 1);
+        run(rig);
+        expect_first_byte(rig, 1, 7);
+        assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+        assert_int_equal(reset.LastAbortedFenceId, fence + 1);
+        expect_first_byte(rig, 1, 7);
+        works_from(rig, fence + 2);
+    }
+    end(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +272,7 @@ int main(void)
         CASE(what_was_taken_back_is_not_done_because_its_entries_are),
         CASE(an_empty_entry_is_not_taken_for_the_job),
         CASE(a_start_ends_what_a_stop_could_not_take_back),
+        CASE(nothing_goes_in_behind_a_reset_from_timeout_that_failed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
