@@ -37,7 +37,9 @@ typedef struct _DXGKARGCB_NOTIFY_INTERRUPT_DATA {
             UINT NodeOrdinal;
             UINT EngineOrdinal;
         } DmaPreempted;
-        // The buffer with this id ended in a fault; the node goes on with the next one. Counts as completed too.
+        // The buffer with this id did not come to its end; the node goes on with the next one. Counts as completed too.
+        // Status STATUS_GRAPHICS_TRY_AGAIN_NOW: the reset of another node cut it off, and it is to be submitted again.
+        // Any other one: a fault of its own.
         struct {
             UINT FaultedFenceId;
             NTSTATUS Status;

@@ -224,8 +224,9 @@ NTSTATUS kmd_restart_from_timeout(HANDLE hAdapter);
 void kmd_drain_faults(struct kmd_adapter *adapter);
 // Tell the manager that the ring's entries up to this number have ended. True when there was anything to tell.
 bool kmd_tell(struct kmd_adapter *adapter, uint32_t ring, uint32_t number);
-// Tell it of one that has faulted, or is to be submitted again, whatever is told of others behind it.
-void kmd_tell_faulted(struct kmd_adapter *adapter, uint32_t ring, uint32_t fence_id);
+// Tell it that this one did not come to its end: by a fault of its own, or, if it is cut, for a reset of another node,
+// and then it is to be submitted again. The manager takes those before it for good ones that it has not heard of.
+void kmd_tell_faulted(struct kmd_adapter *adapter, uint32_t ring, uint32_t fence_id, bool cut);
 // Number of the newest entry up to this one before which a reset cut nothing off that the manager has not heard of.
 uint32_t kmd_ended_before_cut(const struct kmd_ring *ring, uint32_t number);
 // A reset has cut something of the ring off, or taken it back, and the manager has not heard of it.

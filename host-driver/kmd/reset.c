@@ -110,7 +110,7 @@ static void tell_cut(struct kmd_adapter *adapter, uint32_t node)
 
     kmd_tell(adapter, node, ring->submitted);
     for (uint32_t i = 0; i < ring->waiting_count; i++)
-        kmd_tell_faulted(adapter, node, (uint32_t)ring->waiting[i].fence_value);
+        kmd_tell_faulted(adapter, node, (uint32_t)ring->waiting[i].fence_value, true);
     drop(ring);
     adapter->os.DxgkCbQueueDpc(adapter->os.DeviceHandle);
 }
@@ -130,7 +130,7 @@ NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
     adapter->reset_failed = error != FERRY_OK;
     if (error != FERRY_OK)
         return kmd_status(error);
-    // The node's own are told by LastAbortedFenceId, other nodes' as faults.
+    // The node's own are told by LastAbortedFenceId, other nodes' one by one.
     for (uint32_t node = 0; node < KMD_RINGS; node++) {
         struct kmd_ring *ring = &adapter->rings[node];
 

@@ -310,12 +310,17 @@ void kmd_drain_faults(struct kmd_adapter *adapter)
     }
 }
 
-void kmd_tell_faulted(struct kmd_adapter *adapter, uint32_t node, uint32_t fence_id)
+static bool is_cut(enum kmd_end end)
+{
+    return end == KMD_END_ABORTED || end == KMD_END_TAKEN_BACK;
+}
+
+void kmd_tell_faulted(struct kmd_adapter *adapter, uint32_t node, uint32_t fence_id, bool cut)
 {
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_FAULTED};
 
     data.DmaFaulted.FaultedFenceId = fence_id;
-    data.DmaFaulted.Status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
+    data.DmaFaulted.Status = cut ? STATUS_GRAPHICS_TRY_AGAIN_NOW : STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
     data.DmaFaulted.NodeOrdinal = node;
     adapter->os.DxgkCbNotifyInterrupt(adapter->os.DeviceHandle, &data);
 }
@@ -334,7 +339,7 @@ bool kmd_tell(struct kmd_adapter *adapter, uint32_t node, uint32_t number)
         ring->last_fence_id = ring->fence_ids[slot];
         last_faulted = ring->ends[slot] != KMD_END_GOOD;
         if (last_faulted)
-            kmd_tell_faulted(adapter, node, ring->last_fence_id);
+            kmd_tell_faulted(adapter, node, ring->last_fence_id, is_cut(ring->ends[slot]));
     }
     if (told && !last_faulted) {
         DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED};
@@ -343,11 +348,6 @@ bool kmd_tell(struct kmd_adapter *adapter, uint32_t node, uint32_t number)
         adapter->os.DxgkCbNotifyInterrupt(adapter->os.DeviceHandle, &data);
     }
     return told;
-}
-
-static bool is_cut(enum kmd_end end)
-{
-    return end == KMD_END_ABORTED || end == KMD_END_TAKEN_BACK;
 }
 
 uint32_t kmd_ended_before_cut(const struct kmd_ring *ring, uint32_t number)

@@ -172,12 +172,8 @@ static void told_as_cut(struct world *world, unsigned node, uint64_t fence)
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_FAULTED};
     data.DmaFaulted.FaultedFenceId = (UINT)fence;
     data.DmaFaulted.NodeOrdinal = node;
-    data.DmaFaulted.Status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
-    sched->resetting = true;
-    sched->reset_node = node == 0 ? 1 : 0;
+    data.DmaFaulted.Status = STATUS_GRAPHICS_TRY_AGAIN_NOW;
     sched->interface.DxgkCbNotifyInterrupt(sched->interface.DeviceHandle, &data);
-    sched->resetting = false;
-    sched->interface.DxgkCbNotifyDpc(sched->interface.DeviceHandle);
 }
 
 // What stands behind it in the device's ring runs first, so it cannot go again in its order: it ends, and is not said
@@ -199,6 +195,7 @@ static void what_is_cut_does_not_go_again_behind_what_the_device_still_has(void 
             (void)world_gpu_fill(world, b, 0, (uint32_t)PAGES(1), 0x16161616);
         assert_int_equal(node->in_flight, 1 + behind);
         told_as_cut(world, 1, node->submitted - behind);
+        world->manager->sched.interface.DxgkCbNotifyDpc(&world->manager->sched);
         world->knobs->hold_node = 0;
         assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fence),
                          behind ? FERRY_ERROR_FAULT : FERRY_OK);
@@ -234,6 +231,7 @@ static void paging_that_is_cut_does_not_go_again_behind_what_the_device_still_ha
             assert_int_equal(paging->in_flight, 2);
         }
         told_as_cut(world, 0, paging->submitted - behind);
+        world->manager->sched.interface.DxgkCbNotifyDpc(&world->manager->sched);
         world->knobs->hold_paging = false;
         (void)ferry_vidmm_wait_paging(world->manager, world->queue, make.PagingFenceValue);
         if (behind)
@@ -296,12 +294,13 @@ static bool deaf(HANDLE adapter, ULONG message)
     return false;
 }
 
-// A job has faulted, the one behind it has come to its end, and the manager hears of both amid a reset of another node.
-// The first goes again, as it may have been cut off; not the second, which writes over what it reads.
-static void what_has_ended_behind_a_fault_amid_a_reset_does_not_run_twice(void **state)
+// A job has faulted, the one behind it has come to its end, and the manager hears of both amid a reset of another node,
+// or, of the first one, that it was cut off. It has its fault in the one case and goes again in the other. Not the
+// second, which writes over what it reads.
+static void hear_amid_a_reset(bool cut)
 {
-    (void)state;
     struct world *world = world_open_default();
+    struct ferry_vm_sched *sched = &world->manager->sched;
     D3DKMT_HANDLE list[3], first = world_create(world, PAGES(1), CPU);
     uint64_t fences[2];
     assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, 1, &world->context, NULL), FERRY_OK);
@@ -318,11 +317,21 @@ static void what_has_ended_behind_a_fault_amid_a_reset_does_not_run_twice(void *
     fences[1] = swap_on(world, world->context, list, list[2]);
     for (unsigned turns = 0; turns < 20; turns++)
         (void)machine_platform(world->machine).wait_for_progress(machine_platform(world->machine).context);
-    enum ferry_vm_blame whom = FERRY_VM_NOBODY;
-    assert_int_equal(ferry_vm_reset_node(&world->manager->sched, 2, &whom), FERRY_OK);
+    if (cut) {
+        DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED};
+        data.DmaCompleted.SubmissionFenceId = (UINT)sched->nodes[1].submitted;
+        data.DmaCompleted.NodeOrdinal = 1;
+        told_as_cut(world, 1, sched->nodes[1].submitted - 1);
+        sched->interface.DxgkCbNotifyInterrupt(sched, &data);
+        sched->nodes[1].reset_at = sched->nodes[1].reported; // What the miniport says of them is old.
+        sched->interface.DxgkCbNotifyDpc(sched);
+    } else {
+        enum ferry_vm_blame whom = FERRY_VM_NOBODY;
+        assert_int_equal(ferry_vm_reset_node(sched, 2, &whom), FERRY_OK);
+    }
     world->knobs->interrupt_routine = routine;
-    int result = ferry_vidmm_wait(world->manager, world->context, fences[0]);
-    assert_true(result == FERRY_OK || result == FERRY_ERROR_FAULT);
+    (void)ferry_test_miniport()->DxgkDdiInterruptRoutine(machine_adapter(world->machine), 0);
+    assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fences[0]), cut ? FERRY_OK : FERRY_ERROR_FAULT);
     assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fences[1]), FERRY_OK);
     expect_words(world, list[0], 101, PAGES(2));
     expect_words(world, list[1], 100, PAGES(2));
@@ -335,6 +344,18 @@ static void what_has_ended_behind_a_fault_amid_a_reset_does_not_run_twice(void *
     world_close(world);
 }
 
+static void what_has_ended_behind_one_that_was_cut_does_not_run_twice(void **state)
+{
+    (void)state;
+    hear_amid_a_reset(true);
+}
+
+static void a_fault_told_amid_the_reset_of_another_node_is_one(void **state)
+{
+    (void)state;
+    hear_amid_a_reset(false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,7 +365,8 @@ int main(void)
         cmocka_unit_test(what_a_reset_aborts_of_paging_is_built_again),
         cmocka_unit_test(what_is_cut_does_not_go_again_behind_what_the_device_still_has),
         cmocka_unit_test(what_the_device_had_no_place_for_runs_behind_what_a_reset_cuts),
-        cmocka_unit_test(what_has_ended_behind_a_fault_amid_a_reset_does_not_run_twice),
+        cmocka_unit_test(what_has_ended_behind_one_that_was_cut_does_not_run_twice),
+        cmocka_unit_test(a_fault_told_amid_the_reset_of_another_node_is_one),
         cmocka_unit_test(paging_that_is_cut_does_not_go_again_behind_what_the_device_still_has),
     };
     return WORLD_RUN(tests);

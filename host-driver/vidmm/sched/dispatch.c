@@ -37,12 +37,12 @@ static void mark(struct ferry_vm_sched *sched, unsigned number, uint64_t fence, 
     }
 }
 
-// While one node is reset, a fault on another is the reset's doing, or will come again when the buffer runs again.
-// Where all are reset, what it is told of ends: its own node's turn comes too late to abort it.
-static NTSTATUS status_beside_reset(const struct ferry_vm_sched *sched, unsigned number, NTSTATUS status)
+// What the reset of another node cuts off is no fault, and goes again; a fault of its own is one whenever it is told.
+// Where all nodes are reset what was cut off ends: its own node's turn comes too late to abort it.
+static NTSTATUS status_of_fault(const struct ferry_vm_sched *sched, unsigned number, NTSTATUS status)
 {
-    if (!sched->resetting || number == sched->reset_node)
-        return status;
+    if (status != STATUS_GRAPHICS_TRY_AGAIN_NOW)
+        return NT_SUCCESS(status) ? STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE : status;
     return sched->reset_all && number != sched->paging_node ? STATUS_IO_TIMEOUT : STATUS_SUCCESS;
 }
 
@@ -50,7 +50,7 @@ static VOID notify_interrupt(HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DAT
 {
     struct ferry_vm_sched *sched = handle;
     UINT id, number;
-    NTSTATUS status = STATUS_SUCCESS;
+    bool faulted = data->InterruptType == DXGK_INTERRUPT_DMA_FAULTED;
     switch (data->InterruptType) {
     case DXGK_INTERRUPT_DMA_COMPLETED:
         id = data->DmaCompleted.SubmissionFenceId;
@@ -63,9 +63,6 @@ static VOID notify_interrupt(HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DAT
     case DXGK_INTERRUPT_DMA_FAULTED:
         id = data->DmaFaulted.FaultedFenceId;
         number = data->DmaFaulted.NodeOrdinal;
-        status = data->DmaFaulted.Status;
-        if (NT_SUCCESS(status))
-            status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
         break;
     default: return;
     }
@@ -83,8 +80,8 @@ static VOID notify_interrupt(HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DAT
         ferry_vm_stop_critical(sched->core, backwards);
         return;
     }
-    if (!NT_SUCCESS(status))
-        mark(sched, number, fence, status_beside_reset(sched, number, status));
+    if (faulted)
+        mark(sched, number, fence, status_of_fault(sched, number, data->DmaFaulted.Status));
     node->reported = fence;
     if (number != sched->paging_node)
         ferry_vm_jobs_reported(sched, number);

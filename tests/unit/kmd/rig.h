@@ -25,6 +25,7 @@
 struct note {
     DXGK_INTERRUPT_TYPE type;
     uint32_t fence, node, last;
+    bool cut; // Told as a fault, for a reset has cut it off.
 };
 
 #ifndef RIG_ON_SIM
@@ -60,6 +61,7 @@ static inline VOID on_notify(HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DAT
     } else if (data->InterruptType == DXGK_INTERRUPT_DMA_FAULTED) {
         note->fence = data->DmaFaulted.FaultedFenceId;
         note->node = data->DmaFaulted.NodeOrdinal;
+        note->cut = data->DmaFaulted.Status == STATUS_GRAPHICS_TRY_AGAIN_NOW;
     } else {
         note->fence = data->DmaPreempted.PreemptionFenceId;
         note->last = data->DmaPreempted.LastCompletedFenceId;

@@ -364,8 +364,7 @@ static void commands_that_patch_has_not_seen_are_left_alone(void **state)
     ferry_gpu_memory_free(rig->gpu, &commands);
 }
 
-// Of another node than the one that is reset the manager takes a fault for the reset's doing and submits the buffer
-// again (vidmm/sched/dispatch.c, notify_interrupt), be it that it has one of its own; this one's goes by.
+// Our manager submits nothing again that has a fault of its own; one that does has it go on with the command that had.
 static void a_buffer_that_faulted_while_another_node_was_reset_goes_on_where_it_was(void **state)
 {
     struct rig *rig = *state;

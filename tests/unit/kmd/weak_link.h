@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A link that stands still now and then, for some accesses of registers. Until it moves on no read is answered; a write
-// is not taken, or waits in the link, whatever is said of it, and comes before anything behind it; or it came, and only
-// the answer is lost.
+// A link that stands still, now and then or when a plan says so, for some accesses of registers. Until it moves on no
+// read is answered; a write is not taken, or waits in the link, whatever is said of it, and comes before anything
+// behind it; or it came, and only the answer is lost.
 #ifndef FERRY_TESTS_KMD_WEAK_LINK_H
 #define FERRY_TESTS_KMD_WEAK_LINK_H
 
@@ -17,6 +17,10 @@ static struct {
     uint32_t one_in, left; // left: accesses of this standstill.
     uint32_t at;           // The next write to this register finds it at one; 0 = that is as any.
     unsigned times;
+    // A plan instead of chance: so many accesses from number `first` on find it so, of those while it may be weak.
+    bool planned, open;
+    enum weak_way { WEAK_LOST, WEAK_LATE, WEAK_UNANSWERED, WEAK_SLOW, WEAK_WAYS } way;
+    uint32_t first, many, accesses;
     uint32_t waiting;
     struct {
         uint64_t offset;
@@ -36,9 +40,40 @@ static inline void weak_moves_on(struct ferry_link *link)
 // From now on: an access of so many finds it at a standstill; 0 = none does.
 static inline void let_link_be_weak(uint32_t one_in)
 {
-    weak.one_in = one_in;
+    weak.open = weak.planned && one_in;
+    weak.one_in = weak.planned ? 0 : one_in;
     weak.left = one_in ? weak.left : 0;
     weak.at = 0;
+}
+
+static inline uint32_t weak_one_in(uint32_t one_in)
+{
+    return weak.planned ? 1 : one_in;
+}
+
+// This access is one of the plan's.
+static inline bool weak_planned(struct ferry_link *link)
+{
+    bool now = weak.open && weak.accesses - weak.first < weak.many;
+
+    weak.accesses += weak.open;
+    if (!now)
+        weak_moves_on(link);
+    return now;
+}
+
+// What becomes of a write then: it is not taken; it comes before what is behind the standstill, whatever is said of it;
+// or it came, and only the answer is lost.
+static inline int weak_plan_write(struct ferry_link *link, uint64_t offset, uint32_t value)
+{
+    weak.times++;
+    if (weak.way == WEAK_UNANSWERED)
+        weak.own->write32(link, FERRY_BAR_REGISTERS, offset, value);
+    if ((weak.way == WEAK_LATE || weak.way == WEAK_SLOW) && weak.waiting < WEAK_WRITES) {
+        weak.writes[weak.waiting].offset = offset;
+        weak.writes[weak.waiting++].value = value;
+    }
+    return weak.way == WEAK_SLOW ? FERRY_OK : FERRY_ERROR_TIMEOUT;
 }
 
 // The device works on meanwhile.
@@ -61,15 +96,18 @@ static inline bool weak_stands(struct ferry_link *link)
 
 static inline int weak_read32(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, uint32_t *value)
 {
-    if (!weak_stands(link))
+    if (weak.planned ? !weak_planned(link) : !weak_stands(link))
         return weak.own->read32(link, bar, offset, value);
-    weak.left--;
+    weak.times += weak.planned;
+    weak.left -= !weak.planned;
     *value = UINT32_MAX;
     return FERRY_ERROR_TIMEOUT;
 }
 
 static inline int weak_write32(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, uint32_t value)
 {
+    if (weak.planned)
+        return weak_planned(link) ? weak_plan_write(link, offset, value) : weak.own->write32(link, bar, offset, value);
     if (weak.at && offset == weak.at) {
         weak.left = 1 + (uint32_t)draw(3);
         weak.at = 0;
