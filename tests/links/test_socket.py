@@ -76,7 +76,9 @@ def info_is_right(address):
 def command_line():
     for name, words, arguments in (
             ("no_address", "--listen ADDRESS is missing", ()), ("unknown_option", "no option '--speed'", ("--speed", "3")),
-            ("no_value", "--listen needs a value", ("--listen",)), ("too_many_devices", "--devices", ("--devices", "9"))):
+            ("no_value", "--listen needs a value", ("--listen",)), ("too_many_devices", "--devices", ("--devices", "9")),
+            ("too_many_stalls", "--stall", ("--stall", "91")), ("a_number_below_nothing", "--seed", ("--seed", "-1")),
+            ("a_number_and_more", "--latency", ("--latency", "5x")), ("a_number_of_65_bits", "--seed", ("--seed", str(2**64)))):
         done = subprocess.run([SIMULATOR, *arguments], capture_output=True, text=True, timeout=60, check=False)
         check(done.returncode == 2 and words in done.stderr and "--help" in done.stderr, f"simulator_{name}", done.stderr)
     done = subprocess.run([SIMULATOR, "--help"], capture_output=True, text=True, timeout=60, check=False)
@@ -360,6 +362,18 @@ def plants(path):
         check(done.returncode == 0 and "8 passed, 0 failed" in done.stdout, "what_a_host_planted_goes_with_it", done.stdout + done.stderr)
 
 
+def odd_messages(path):
+    """Of messages to the simulator itself only those that there are, and as long as they are, do anything."""
+    with simulator(f"unix:{path}", "--stall", "90", "--seed", str(2**64 - 1)), connect(path) as link:
+        host = frames.Session(link, 1)
+        for odd in (struct.pack("<IIQ", 77, 0, 5000), struct.pack("<II", frames.RUN, 0), struct.pack("<IIQQ", frames.RUN, 0, 5000, 0)):
+            host.packet(odd, frames.CONTROL)
+        host.run(7)
+        while host.acknowledged != host.sent or host.ran == 0:
+            host.take()
+        check((host.ran, host.taken) == (1, 1), "messages_that_there_are_not_are_nothing", (host.ran, host.taken))
+
+
 def leaves_reads(path):
     """A host that asked for much under one tag is gone; what it asked for is nothing to the next one, whose tags begin anew."""
     read = struct.pack("<III", 0x04000001, 7 << 8 | 15, 0)  # Of configuration space.
@@ -470,6 +484,7 @@ def main():
     several_devices(folder / "several")
     impostors(folder / "impostor")
     plants(folder / "plants")
+    odd_messages(folder / "odd")
     leaves_reads(folder / "reads")
     deaths(folder / "deaths")
     internet()
