@@ -9,7 +9,7 @@ $(BUILD)/tests/test_umd: tests/unit/umd/test_umd.c tests/unit/umd/adapter_alone.
 TEST_PROGRAMS += $(BUILD)/tests/test_umd
 
 # Each of its files with the test in the manager's place.
-UMD_CALL_TESTS := $(addprefix $(BUILD)/tests/umd_,adapter allocation device events process queue residency)
+UMD_CALL_TESTS := $(addprefix $(BUILD)/tests/umd_,adapter allocation device events process queue residency virtual)
 $(UMD_CALL_TESTS): $(BUILD)/tests/umd_%: tests/unit/umd/test_%.c tests/unit/umd/adapter_alone.h $(BUILD)/obj-san/host-driver/umd/%.o \
     $(call sanitized,$(addprefix host-driver/,umd/call.c umd/handles.c umd/observer.c link/problem.c)) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
