@@ -12,9 +12,10 @@
 // adapter (names, texts, ferry_tiling_...) is there as ever. A call-back must return, and not wait for a thread that
 // calls Pageferry: note what it was told, and have it done elsewhere. After ferry_adapter_observe(),
 // ferry_process_destroy() or ferry_adapter_close() have returned, what they end is not called any more.
-// Besides the errors that are listed with it, each call of an adapter returns CRITICAL once the manager has stopped:
-// the miniport has broken a rule of the contract. The destroy calls do as well, but end what they were given: the GPU
-// touches none of its memory any more. Sizes and offsets are bytes, times are device cycles. R-numbers name the rules
+// Besides the errors that are listed with it, each call that the manager carries out returns CRITICAL once it has
+// stopped: the miniport has broken a rule of the contract. The destroy calls do as well, but end what they were given:
+// the GPU touches none of its memory any more. Calls that record a copy or a fill, take a fault, flip, or ask about the
+// adapter itself go on. Sizes and offsets are bytes, times are device cycles. R-numbers name the rules
 // of the driver contract that a call stands for (docs/manual/driver-contract.md); `make requirements` lists their
 // tests.
 #ifndef FERRY_FERRY_H
