@@ -152,7 +152,7 @@ TEST_PROGRAMS += $(MODEL2_SUITE)
 # of a transfer from place to place; on the real miniport neighbours counts how often a job goes out beside paging, and
 # the faults that va_update plants where addresses change would hit content there.
 VIRTUAL_PAGING := budgets chaos contents divided_budgets half_way instance_faults instances iommu_places neighbours notice programs \
-	random reserved residency reset_cuts table_faults tiles turns va_update waits
+	random reserved residency reset_cuts table_faults tiles turns va_places va_update waits
 VIRTUAL_PAGING_SUITE := $(VIRTUAL_PAGING:%=$(BUILD)/tests/contract_%_virtual) \
 	$(patsubst %,$(BUILD)/tests/contract_%_kmd_virtual,$(filter-out neighbours va_update,$(VIRTUAL_PAGING)))
 $(VIRTUAL_PAGING_SUITE): %_virtual: % $(CONTRACT_SUITE)/rules.mk
