@@ -40,12 +40,23 @@ NTSTATUS kmd_status(int ferry_error)
     }
 }
 
+// The next entry's notes stand where those of the oldest do, of which the manager has to hear first.
+static bool notes_are_full(struct kmd_adapter *adapter, uint32_t node)
+{
+    const struct kmd_ring *ring = &adapter->rings[node];
+
+    if (ring->submitted - ring->notified == KMD_RING_ENTRIES)
+        kmd_interrupt_routine(adapter, 0);
+    return ring->submitted - ring->notified == KMD_RING_ENTRIES;
+}
+
 // Enter into the ring, waiting for room in it. The manager keeps far fewer buffers in flight than a ring has entries,
 // so the wait is for programs that fill it with empty ones.
 static int enter(struct kmd_adapter *adapter, uint32_t node, const struct ferry_gpu_entry *entry, uint32_t *number)
 {
     for (;;) {
-        int error = ferry_gpu_ring_submit(adapter->gpu, node, entry, number);
+        int error =
+            notes_are_full(adapter, node) ? FERRY_ERROR_BUSY : ferry_gpu_ring_submit(adapter->gpu, node, entry, number);
 
         if (error != FERRY_ERROR_BUSY)
             return error;

@@ -55,6 +55,7 @@ static inline VOID on_notify(HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DAT
     struct note *note = &rig->notes[rig->note_count++ % NOTES];
 
     note->type = data->InterruptType;
+    note->cut = false;
     if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED) {
         note->fence = data->DmaCompleted.SubmissionFenceId;
         note->node = data->DmaCompleted.NodeOrdinal;

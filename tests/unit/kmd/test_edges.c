@@ -238,13 +238,40 @@ static void what_a_reset_from_timeout_ends_is_told_of_no_more(void **state)
     end(rig);
 }
 
+// The oldest has faulted, and no interrupt has come for as many entries as the ring has.
+static void what_nobody_has_looked_at_is_not_forgotten(void **state)
+{
+    struct rig *rig = *state;
+    HANDLE allocation = make_allocation(rig, 8192, false);
+    struct ferry_gpu_memory commands;
+
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
+    ferry_gpu_set_interrupt(rig->gpu, NULL, NULL);
+    for (uint32_t fence = 1; fence <= KMD_RING_ENTRIES + 1; fence++) {
+        submit_user(rig, &commands, allocation, fence == 1 ? LOCAL_BYTES : 0, fence);
+        assert_int_equal(ferry_gpu_wait_retired(rig->gpu, 2, fence, 0), FERRY_OK);
+    }
+    rig->kmd->DxgkDdiInterruptRoutine(rig->adapter, 0);
+    assert_int_equal(rig->notes[0].type, DXGK_INTERRUPT_DMA_FAULTED);
+    assert_int_equal(rig->notes[0].fence, 1);
+    assert_int_equal(rig->notes[rig->note_count - 1].type, DXGK_INTERRUPT_DMA_COMPLETED);
+    assert_int_equal(rig->notes[rig->note_count - 1].fence, KMD_RING_ENTRIES + 1);
+    ferry_gpu_memory_free(rig->gpu, &commands);
+    destroy_allocation(rig, allocation);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(faults_come_in_order_however_many_wait),  CASE(a_buffer_may_fill_its_command_slot),
-        CASE(an_allocation_is_busy_to_its_last_byte),  CASE(what_is_notified_may_lie_at_the_end),
-        CASE(a_long_move_may_go_right_behind_itself),  CASE(a_device_that_runs_is_not_started),
-        CASE(a_patch_names_an_allocation_of_its_list), CASE(what_a_reset_from_timeout_ends_is_told_of_no_more),
+        CASE(what_nobody_has_looked_at_is_not_forgotten),
+        CASE(faults_come_in_order_however_many_wait),
+        CASE(a_buffer_may_fill_its_command_slot),
+        CASE(an_allocation_is_busy_to_its_last_byte),
+        CASE(what_is_notified_may_lie_at_the_end),
+        CASE(a_long_move_may_go_right_behind_itself),
+        CASE(a_device_that_runs_is_not_started),
+        CASE(a_patch_names_an_allocation_of_its_list),
+        CASE(what_a_reset_from_timeout_ends_is_told_of_no_more),
         CASE(a_place_without_memory_may_be_any_place),
     };
 
