@@ -140,7 +140,8 @@ module ferry_device #(
     ) sizes ();
 
     // Nothing to complain about but that size.
-    assign {s_axis_tlp_tready, s_axis_tlp_request_ok, m_axis_tlp_tdata, m_axis_tlp_tkeep, m_axis_tlp_tlast, m_axis_tlp_tvalid, m_axi_awid,
+    assign {s_axis_tlp_tready, s_axis_tlp_request_ok, m_axis_tlp_tdata, m_axis_tlp_tkeep, m_axis_tlp_tlast, m_axis_tlp_tvalid,
+        requests_pending, m_axi_awid,
         m_axi_awaddr, m_axi_awlen, m_axi_awsize, m_axi_awburst, m_axi_awvalid, m_axi_wdata, m_axi_wstrb, m_axi_wlast,
         m_axi_wvalid, m_axi_bready, m_axi_arid, m_axi_araddr, m_axi_arlen, m_axi_arsize, m_axi_arburst, m_axi_arvalid,
         m_axi_rready} = 0;

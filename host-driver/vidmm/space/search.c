@@ -12,12 +12,14 @@
 // A cold one that has been away for long after its rhythm broke would leave its room free for as long again: over that
 // time all that its leaving costs is spread, its write-back too. Else a large one that was needed while a program
 // loaded stays for ever, since each time some small one costs less. It is waited for as long as for the last of the
-// others, too: a frame may just not have come to it. Who was used once has no rhythm that could have broken.
+// others, too: a frame may just not have come to it. Who was used once was expected in a round, and is given up like
+// the rest where uses were watched for as long before it as since: while a program loads the round is not its own yet.
 static uint64_t spread(uint64_t cost, const struct ferry_vm_use *use, uint64_t now, uint64_t furthest)
 {
     uint64_t idle = now - use->last, believed = BELIEVED * use->period + furthest;
-    return use->period && !use->guessed && idle > believed ? ferry_vm_most(cost * FINE * believed / idle, 1)
-                                                           : cost * FINE;
+    bool round_known = !use->guessed || use->last >= idle;
+    return use->period && round_known && idle > believed ? ferry_vm_most(cost * FINE * believed / idle, 1)
+                                                         : cost * FINE;
 }
 
 // Throwing out what is needed again at twice the distance frees its room for twice as long: half the cost.

@@ -211,9 +211,12 @@ static void what_has_long_been_cold_is_given_up_however_large(void **state)
         // With a longer rhythm it is waited for longer.
         leaves_for_four_pages(2500, 100, false, dirty, false);
         leaves_for_four_pages(6000, 100, false, dirty, true);
-        // Used once, it has no rhythm that could have broken.
-        leaves_for_four_pages(99000, 0, true, dirty, false);
-        leaves_for_four_pages(99000, 10, true, dirty, false);
+        // Used once, it was expected in a round; not when no round is known, or not for as long before as since.
+        leaves_for_four_pages(300, 10, true, dirty, false);
+        leaves_for_four_pages(700, 10, true, dirty, true);
+        leaves_for_four_pages(50000, 10, true, dirty, true);
+        leaves_for_four_pages(50001, 10, true, dirty, false);
+        leaves_for_four_pages(700, 0, true, dirty, false);
     }
 }
 
