@@ -222,7 +222,13 @@ static void a_page_that_is_not_there(void **state)
         uint64_t kept = *entry_of(area + (uint32_t)page);
         uint8_t *copied = malloc((size_t)r.width * r.rows);
         struct ferry_fault fault;
+        const struct side *other = write ? &r.from : &r.to;
+        int64_t low, high;
 
+        // By an address it would meet that page too, and perhaps before.
+        range(other, r.width, r.rows, &low, &high);
+        if (other->kind == side->kind && page >= low / 4096 && page <= high / 4096)
+            *(write ? &from : &to) = other->kind;
         while (place(side, first % r.width, first / r.width) / 4096 != page)
             first++;
         for (start = first; !begins(&r, start % r.width);)

@@ -182,7 +182,7 @@ static const char *const wanted[] = {"reg_write",
                                      "reset_request",
                                      "resetting",
                                      "interrupt_status",
-                                     "requester_busy",
+                                     "requests_pending",
                                      "entry_retired"};
 #define WANTED (sizeof wanted / sizeof wanted[0])
 
@@ -223,10 +223,10 @@ static void change(void *context, uint64_t time, fstHandle handle, const unsigne
     }
 }
 
-/// A scope whose signals are drawn: ferry_device's own, and that of the command processor in it.
+/// A scope whose signals are drawn: ferry_device's ports and what is its own, and that of the command processor in it.
 static bool is_drawn(const char *scope, const char *around)
 {
-    return (strcmp(scope, "units") == 0 && strcmp(around, "device") == 0) ||
+    return strcmp(scope, "device") == 0 || (strcmp(scope, "units") == 0 && strcmp(around, "device") == 0) ||
            (strcmp(scope, "commands") == 0 && strcmp(around, "units") == 0);
 }
 
