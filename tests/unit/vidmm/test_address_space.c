@@ -189,7 +189,10 @@ static void random_steps_agree_with_a_plain_list(void **state)
     memset(plain, 0, sizeof plain);
     assert_true(ferry_vm_table_pool_init(&pool, 7, 19));
     ferry_vm_address_space_init(&space, &pool);
-    for (int step = 0; step < 30000; step++) {
+    // How often there is a reservation in pieces is the seed's luck: it goes on until there were enough, ten times as
+    // long at most.
+    for (int step = 0; step < 30000 || (step < 300000 && !(done[0] > 300 && exhausted > 50 && in_pieces > 10));
+         step++) {
         uint32_t w = (uint32_t)draw(WINDOWS), p = (uint32_t)draw(WINDOW), n = 1 + (uint32_t)draw(draw(8) ? 40 : 700);
         uint32_t kind = (uint32_t)draw(5);
         struct ferry_vm_where where = at(windows[w] + p);
