@@ -169,6 +169,7 @@ static NTSTATUS empty_rings(struct kmd_adapter *adapter)
     // doorbell has closed.
     uint32_t before = 0;
     for (unsigned turns = 0;;) {
+        kmd_drain_faults(adapter); // Each that is cut off is logged, and where the log is full none ends.
         error = reset(adapter);
         if (error != FERRY_OK)
             return kmd_status(error);

@@ -20,7 +20,7 @@
 
 #define LOCAL_BYTES    (4u << 20)
 #define APERTURE_PAGES 256u
-#define NOTES          256
+#define NOTES          2048
 
 struct note {
     DXGK_INTERRUPT_TYPE type;

@@ -148,9 +148,27 @@ static void what_was_not_fetched_does_not_run_while_rings_are_emptied(void **sta
     ferry_gpu_memory_free(rig->gpu, &commands);
 }
 
+// Each that is cut off has a record, and where the log is full the device waits until somebody takes them.
+static void more_is_cut_off_than_the_fault_log_holds(void **state)
+{
+    struct rig *rig = *state;
+
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, JOBS * PAGE, 0, &commands), FERRY_OK);
+    hang(rig);
+    for (uint32_t job = 0; job < KMD_RING_ENTRIES; job++)
+        submit(rig, job % JOBS, 1 + job);
+    assert_true(KMD_RING_ENTRIES > (1u << FERRY_GPU_FAULT_LOG_LOG2));
+    assert_int_equal(rig->kmd->DxgkDdiResetFromTimeout(rig->adapter), STATUS_SUCCESS);
+    assert_int_equal(ferry_gpu_ring_pending(rig->gpu, 2), 0);
+    submit(rig, 0, 1000);
+    wait_for(rig, 2, 1000);
+    ferry_gpu_memory_free(rig->gpu, &commands);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {CASE(what_was_not_fetched_does_not_run_while_rings_are_emptied)};
+    const struct CMUnitTest tests[] = {CASE(what_was_not_fetched_does_not_run_while_rings_are_emptied),
+                                       CASE(more_is_cut_off_than_the_fault_log_holds)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
