@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs that are killed from one thread while others are in the middle of their calls: they lock, discard, submit,
 // map addresses and leave all of it open. Beside them programs that live find every byte. Budgets and weights change
-// meanwhile, events and call-backs are listened to, and the descriptor's thread lets the device run. Built with the
-// thread sanitizer; on the model, in both driver models.
+// meanwhile, events and call-backs are listened to, and the descriptor's thread lets the device run. So it is under
+// resets of the engine, which cut off what is in flight, and hangs, each of which costs one program at most what it
+// has. Built with the thread sanitizer; on the model, in both driver models, in the second with an IOMMU too.
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "adapter_inside.h"
+#include "device/device_state.h"
+#include "model/model_link.h"
 #include "system.h"
+#include "vidmm/api/manager.h"
 
 #define LIVING  2
 #define MEDDLER 3
@@ -17,8 +23,8 @@
 #define LIVES   40
 
 static struct ferry_adapter *adapter;
-static atomic_bool over;
-static atomic_uint told, refused_calls;
+static atomic_bool over, resetting, hangs;
+static atomic_uint told, refused_calls, resets, hung, cut, lost;
 
 // What a thread of its own found wrong first.
 struct finder {
@@ -27,6 +33,7 @@ struct finder {
     uint64_t random;
     const char *what;
     int result;
+    bool is_lost; // A hang was blamed on it.
 };
 
 static void found(struct finder *f, const char *what, int result)
@@ -55,82 +62,120 @@ static void on_budget(void *context, enum ferry_memory_group group, const struct
 
 static void on_event(void *context, const struct ferry_event *event)
 {
-    (void)context;
-    (void)event;
+    static unsigned jobs;
+
     told++;
+    if (hangs && !over && event->kind == FERRY_EVENT_JOB_BEGIN && ++jobs % 41 == 0) {
+        ferry_model_hang(context);
+        hung++;
+    }
+}
+
+// By how far the others have come, since a reset takes as long as many jobs on a slow machine.
+static void *reset(void *context)
+{
+    struct finder *f = context;
+    unsigned next = 0;
+
+    while (!over && !f->what) {
+        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+        if (told < next)
+            continue;
+        next = told + pick(f, 300);
+        int result = ferry_adapter_reset_engine(adapter);
+        if (result != FERRY_OK)
+            found(f, "reset", result);
+        resets++;
+    }
+    return NULL;
 }
 
 // ---- Programs that live -----------------------------------------------------------------------------------------
 
+// A hang may cost it what it has; nothing else may.
+static bool well(struct finder *f, const char *what, int result)
+{
+    if (result >= 0)
+        return true;
+    if (result == FERRY_ERROR_DEVICE_LOST && hangs)
+        f->is_lost = true;
+    else
+        found(f, what, result);
+    return false;
+}
+
 static bool holds(struct finder *f, struct ferry_allocation *allocation, uint8_t value)
 {
     const uint8_t *bytes;
-    int result = ferry_lock(allocation, FERRY_LOCK_READ_ONLY, (void **)&bytes);
 
-    if (result != FERRY_OK)
-        found(f, "lock for reading", result);
-    for (uint32_t i = 0; i < BYTES && result == FERRY_OK; i++)
+    if (!well(f, "lock for reading", ferry_lock(allocation, FERRY_LOCK_READ_ONLY, (void **)&bytes)))
+        return false;
+    for (uint32_t i = 0; i < BYTES; i++)
         if (bytes[i] != value)
-            result = FERRY_ERROR_FAULT;
-    if (result == FERRY_ERROR_FAULT)
-        found(f, "content", result);
-    if (!f->what && (result = ferry_unlock(allocation)) != FERRY_OK)
-        found(f, "unlock", result);
-    return !f->what;
+            found(f, "content", FERRY_ERROR_FAULT);
+    return well(f, "unlock", ferry_unlock(allocation)) && !f->what;
 }
 
 static bool discards(struct finder *f, struct ferry_allocation *allocation, uint8_t value)
 {
     void *bytes;
-    int result = ferry_lock(allocation, FERRY_LOCK_DISCARD | FERRY_LOCK_WRITE_ONLY, &bytes);
 
-    if (result == FERRY_OK) {
-        memset(bytes, value, BYTES);
-        result = ferry_unlock(allocation);
-    }
-    if (result != FERRY_OK)
-        found(f, "discard", result);
-    return !f->what;
+    if (!well(f, "discard", ferry_lock(allocation, FERRY_LOCK_DISCARD | FERRY_LOCK_WRITE_ONLY, &bytes)))
+        return false;
+    memset(bytes, value, BYTES);
+    return well(f, "unlock", ferry_unlock(allocation));
 }
 
-static void *live(void *context)
+// The job before keeps what it was to copy; or a reset cut it off, which it tells.
+static bool one_round(struct finder *f, struct ferry_device *device, struct ferry_queue *queue,
+                      struct ferry_allocation **pair, uint8_t value)
 {
-    struct finder *f = context;
+    struct ferry_residency residency = {.size = sizeof residency, .allocations = pair, .count = 2};
+    uint64_t fence;
+
+    if (!discards(f, pair[0], value))
+        return false;
+    int result = ferry_make_resident_trim(device, &residency);
+    if (result == FERRY_ERROR_NO_VIDEO_MEMORY)
+        return true;
+    if (!well(f, "make resident", result) || !well(f, "copy", ferry_queue_copy(queue, pair[1], 0, pair[0], 0, BYTES)) ||
+        !well(f, "submit", ferry_queue_submit(queue, &fence)) || !discards(f, pair[0], (uint8_t)(value + 1)))
+        return false;
+    result = ferry_queue_wait(queue, fence);
+    bool is_cut = result == FERRY_ERROR_FAULT && resetting;
+    cut += is_cut;
+    return (is_cut || (well(f, "wait", result) && holds(f, pair[1], value))) &&
+           holds(f, pair[0], (uint8_t)(value + 1)) && well(f, "evict", ferry_evict(device, &residency));
+}
+
+static void live_once(struct finder *f, unsigned *round)
+{
     struct ferry_process_options options = {.size = sizeof options, .weight = 2, .callback = on_budget};
     struct ferry_process *process;
     struct ferry_device *device;
     struct ferry_queue *queue;
     struct ferry_allocation *pair[2];
-    struct ferry_residency residency = {.size = sizeof residency, .allocations = pair, .count = 2};
     struct ferry_allocation_options wanted = {.size = sizeof wanted, .bytes = BYTES, .flags = VISIBLE};
-    int result = ferry_process_create(adapter, &options, &process);
 
-    if (result < 0 || (result = ferry_process_create_device(process, &device)) < 0 ||
-        (result = ferry_queue_create(device, &queue)) < 0 ||
-        (result = ferry_allocation_create(device, &wanted, &pair[0])) < 0 ||
-        (result = ferry_allocation_create(device, &wanted, &pair[1])) < 0)
-        found(f, "beginning", result);
-    for (unsigned round = 0; round < ROUNDS && !f->what; round++) {
-        uint8_t value = (uint8_t)(round * 3 + f->number);
-        uint64_t fence;
+    f->is_lost = false;
+    if (!well(f, "create process", ferry_process_create(adapter, &options, &process)))
+        return;
+    bool goes_on = well(f, "create device", ferry_process_create_device(process, &device)) &&
+                   well(f, "create queue", ferry_queue_create(device, &queue)) &&
+                   well(f, "create allocation", ferry_allocation_create(device, &wanted, &pair[0])) &&
+                   well(f, "create allocation", ferry_allocation_create(device, &wanted, &pair[1]));
+    while (goes_on && (*round)++ < ROUNDS)
+        goes_on = one_round(f, device, queue, pair, (uint8_t)(*round * 3 + f->number));
+    lost += f->is_lost;
+    well(f, "end", ferry_process_destroy(process));
+}
 
-        if (!discards(f, pair[0], value))
-            break;
-        result = ferry_make_resident_trim(device, &residency);
-        if (result == FERRY_ERROR_NO_VIDEO_MEMORY)
-            continue;
-        if (result < 0 || (result = ferry_queue_copy(queue, pair[1], 0, pair[0], 0, BYTES)) < 0 ||
-            (result = ferry_queue_submit(queue, &fence)) < 0)
-            found(f, "a job", result);
-        // The job before keeps what it was to copy.
-        if (f->what || !discards(f, pair[0], (uint8_t)(value + 1)) || !holds(f, pair[1], value) ||
-            !holds(f, pair[0], (uint8_t)(value + 1)))
-            break;
-        if ((result = ferry_evict(device, &residency)) < 0)
-            found(f, "evict", result);
-    }
-    if ((result = ferry_process_destroy(process)) != FERRY_OK)
-        found(f, "end", result);
+static void *live(void *context)
+{
+    struct finder *f = context;
+
+    for (unsigned round = 0; round < ROUNDS && !f->what;)
+        live_once(f, &round);
     return NULL;
 }
 
@@ -154,7 +199,8 @@ static bool is_of_its_time(int result)
     for (size_t i = 0; i < sizeof these / sizeof these[0]; i++)
         if (result == these[i])
             return true;
-    return result >= 0 || (result == FERRY_ERROR_UNSUPPORTED && driver_model == 1);
+    return result >= 0 || (result == FERRY_ERROR_UNSUPPORTED && driver_model == 1) ||
+           (result == FERRY_ERROR_FAULT && resetting) || (result == FERRY_ERROR_DEVICE_LOST && hangs);
 }
 
 // Views stay open, and are looked through by others.
@@ -250,23 +296,41 @@ static void end(struct finder *f)
                  ferry_error_name(f->result));
 }
 
-static void programs_die_in_the_middle_of_calls_of_other_threads(void **state)
+static void open_with(bool iommu)
 {
-    struct finder living[LIVING], meddlers[MEDDLER], self = {.random = seed};
+    struct ferry_adapter_options options = {.size = sizeof options,
+                                            .backend = backend,
+                                            .video_memory_bytes = 128 * 4096,
+                                            .seed = seed,
+                                            .model = driver_model,
+                                            .iommu = iommu};
+
+    ok(ferry_adapter_open(&options, &adapter));
+}
+
+enum beside { NOTHING, RESETS, RESETS_AND_HANGS };
+
+static void programs_die(enum beside beside, bool iommu)
+{
+    struct finder living[LIVING], meddlers[MEDDLER], resetter, self = {.random = seed};
     struct ferry_statistics statistics = {.size = sizeof statistics};
     int fd;
 
-    (void)state;
-    adapter = open_adapter(128 * 4096);
-    over = false;
-    ok(ferry_adapter_observe(adapter, on_event, NULL));
+    open_with(iommu);
+    over = hangs = false;
+    resetting = beside != NOTHING;
+    told = refused_calls = resets = hung = cut = lost = 0;
+    ok(ferry_adapter_observe(adapter, on_event, ferry_model_link_model(adapter_inside(adapter)->gpu->link)));
     ok(ferry_adapter_event_fd(adapter, &fd));
     for (unsigned i = 0; i < SHOWN; i++)
         shown[i] = be_born(&self);
+    hangs = beside == RESETS_AND_HANGS;
     for (unsigned i = 0; i < LIVING; i++)
         begin(&living[i], i, live);
     for (unsigned i = 0; i < MEDDLER; i++)
         begin(&meddlers[i], LIVING + i, meddle);
+    if (beside != NOTHING)
+        begin(&resetter, LIVING + MEDDLER, reset);
     for (unsigned i = 0; i < LIVES; i++) {
         struct victim *v = &shown[pick(&self, SHOWN)], next = be_born(&self);
         struct ferry_process *last = v->process;
@@ -283,21 +347,54 @@ static void programs_die_in_the_middle_of_calls_of_other_threads(void **state)
     over = true;
     for (unsigned i = 0; i < MEDDLER; i++)
         end(&meddlers[i]);
+    if (beside != NOTHING)
+        end(&resetter);
     for (unsigned i = 0; i < SHOWN; i++)
         ok(ferry_process_destroy(shown[i].process));
     ok(ferry_adapter_observe(adapter, NULL, NULL));
     ok(ferry_adapter_statistics(adapter, &statistics));
+    printf("%u resets, %u hangs; of those that live %u jobs were cut off, and %u times all was lost\n", resets, hung,
+           cut, lost);
     assert_int_equal(statistics.resident_bytes, 0);
     assert_int_equal(statistics.renamed_bytes, 0);
-    assert_true(told > 0 && refused_calls > 0);
+    assert_true(told > 0 && refused_calls > 0 && lost <= hung);
+    assert_true((resets > 0) == (beside != NOTHING) && (hung > 0) == (beside == RESETS_AND_HANGS));
     close(fd);
     ferry_adapter_close(adapter);
+}
+
+static void programs_die_in_the_middle_of_calls_of_other_threads(void **state)
+{
+    (void)state;
+    programs_die(NOTHING, false);
+}
+
+static void programs_die_amid_resets(void **state)
+{
+    (void)state;
+    programs_die(RESETS, false);
+}
+
+static void programs_die_amid_resets_and_hangs(void **state)
+{
+    (void)state;
+    programs_die(RESETS_AND_HANGS, false);
+}
+
+static void programs_die_amid_resets_and_hangs_with_an_iommu(void **state)
+{
+    (void)state;
+    if (driver_model == 2)
+        programs_die(RESETS_AND_HANGS, true);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_die_in_the_middle_of_calls_of_other_threads),
+        cmocka_unit_test(programs_die_amid_resets),
+        cmocka_unit_test(programs_die_amid_resets_and_hangs),
+        cmocka_unit_test(programs_die_amid_resets_and_hangs_with_an_iommu),
     };
 
     read_options(argc, argv);

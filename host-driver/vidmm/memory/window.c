@@ -105,10 +105,9 @@ void ferry_vm_window_queue(struct ferry_vm_memory *memory, struct ferry_vm_alloc
                            unsigned flags)
 {
     struct ferry_vm_stepwise what = {.steps = *steps, .after = memory->window_ready, .flags = flags};
-    // A notice works on pages of an aperture: whoever gives them away, unmapping it first, comes behind.
-    if (argument->Operation == DXGK_OPERATION_NOTIFY_ALLOC) {
-        what.reads = ferry_vm_virtual_place(memory, allocation, allocation->block->first);
-    } else {
+    // A notice works on pages of an aperture, and names none: before they are given away they are unmapped, which is
+    // its subject's next operation.
+    if (argument->Operation != DXGK_OPERATION_NOTIFY_ALLOC) {
         what.bytes = (steps->part_pages ? steps->part_pages : steps->pages) * PAGE_SIZE;
         what.writes = place_of(memory, &steps->sides[steps->side_count - 1], steps->pages);
         if (steps->side_count == 2)
