@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tool `ferry`: reads the command line and hands over to a command.
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ferry/ferry.h"
 #include "ferry/version.h"
@@ -76,7 +78,7 @@ static int read_options(int count, char **arguments, const struct option *option
 {
     for (int i = 0; i < count; i++) {
         const char *argument = arguments[i];
-        if (strcmp(argument, "-o") == 0)
+        if (strcmp(argument, "-o") == 0 && strcmp(options[0].name, "out") == 0)
             argument = "--out";
         if (strncmp(argument, "--", 2) != 0) {
             if ((argument[0] == '-' && argument[1]) || !operands) {
@@ -278,6 +280,20 @@ static int list(int count, char **arguments)
     return status == FERRY_EXIT_OK ? ferry_list(probe, json) : status;
 }
 
+static const struct command {
+    const char *name, *help;
+    int (*run)(int count, char **arguments);
+} commands[] = {
+    {"replay", ferry_replay_help, replay},
+    {"policy", ferry_policy_help, policy},
+    {"trace", ferry_trace_help, trace},
+    {"report", ferry_report_help, report},
+    {"list", ferry_list_help, list},
+    {"info", ferry_info_help, info},
+    {"selftest", ferry_selftest_help, selftest},
+    {"fault", ferry_fault_help, fault},
+};
+
 static bool asks_for_help(int count, char **arguments)
 {
     for (int i = 0; i < count; i++) {
@@ -293,55 +309,41 @@ static int run(int count, char **arguments)
         ferry_complain("no command given; try `ferry --help`");
         return FERRY_EXIT_USAGE;
     }
-    const char *command = arguments[1];
-    if (strcmp(command, "--version") == 0) {
+    if (strcmp(arguments[1], "--version") == 0) {
         printf("ferry %s\n", ferry_version());
         return FERRY_EXIT_OK;
     }
-    bool help = asks_for_help(count - 1, arguments + 1);
-    const char *text = ferry_general_help;
-    if (strcmp(command, "replay") == 0) {
-        text = ferry_replay_help;
+    bool asked = strcmp(arguments[1], "help") == 0, help = asked || asks_for_help(count - 1, arguments + 1);
+    const char *name = arguments[asked && count > 2 ? 2 : 1];
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(name, commands[i].name) != 0)
+            continue;
         if (!help)
-            return replay(count - 2, arguments + 2);
-    } else if (strcmp(command, "policy") == 0) {
-        text = ferry_policy_help;
-        if (!help)
-            return policy(count - 2, arguments + 2);
-    } else if (strcmp(command, "trace") == 0) {
-        text = ferry_trace_help;
-        if (!help)
-            return trace(count - 2, arguments + 2);
-    } else if (strcmp(command, "report") == 0) {
-        text = ferry_report_help;
-        if (!help)
-            return report(count - 2, arguments + 2);
-    } else if (strcmp(command, "list") == 0) {
-        text = ferry_list_help;
-        if (!help)
-            return list(count - 2, arguments + 2);
-    } else if (strcmp(command, "info") == 0) {
-        text = ferry_info_help;
-        if (!help)
-            return info(count - 2, arguments + 2);
-    } else if (strcmp(command, "selftest") == 0) {
-        text = ferry_selftest_help;
-        if (!help)
-            return selftest(count - 2, arguments + 2);
-    } else if (strcmp(command, "fault") == 0) {
-        text = ferry_fault_help;
-        if (!help)
-            return fault(count - 2, arguments + 2);
-    } else if (!help && strcmp(command, "help") != 0) {
-        ferry_complain("there is no command '%s'; try `ferry --help`", command);
+            return commands[i].run(count - 2, arguments + 2);
+        fputs(commands[i].help, stdout);
+        return FERRY_EXIT_OK;
+    }
+    if (!help || (asked && name[0] != '-' && name != arguments[1])) {
+        ferry_complain("there is no command '%s'; try `ferry --help`", name);
         return FERRY_EXIT_USAGE;
     }
-    fputs(text, stdout);
+    fputs(ferry_general_help, stdout);
     return FERRY_EXIT_OK;
+}
+
+// A stream that is closed would be the next file or port that is opened, and what is said to people would go there.
+// These take nothing, so that it is told as any output that cannot be written.
+static void keep_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
 }
 
 int main(int count, char **arguments)
 {
+    keep_streams();
     int status = run(count, arguments);
     // A full disk or a closed pipe must not look like success.
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == FERRY_EXIT_OK) {

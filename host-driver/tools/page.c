@@ -28,8 +28,7 @@ struct page {
     const struct ferry_page_map *map;
 };
 
-// ---- Parts
-// ------------------------------------------------------------------------------------------------------------
+// ---- Parts ---------------------------------------------------------------------------------------------------
 
 // "228.1 MiB", and to the byte for whoever points at it or reads the page with a program.
 static void bytes_cell(const struct page *page, const char *column, uint64_t bytes)
@@ -195,8 +194,7 @@ static int write_page(const struct page *page)
     return bad || ferror(file) ? -1 : 0;
 }
 
-// ---- The command
-// --------------------------------------------------------------------------------------------------------
+// ---- The command ---------------------------------------------------------------------------------------------------
 
 static int save(const char *path, struct page *page)
 {

@@ -92,6 +92,10 @@ def command_line():
     check(all(word in done.stdout for word in ("--vram", "--frames", "--backend", "--json", "--timeline", "--svg", "--seed",
                                                 "--verify", "--inject")),
           "help_names_every_option")
+    for command in ("replay", "policy", "trace", "report", "list", "info", "selftest", "fault"):
+        check(run("help", command).stdout == run(command, "--help").stdout != run("help").stdout, f"help_of_{command}_by_either_way")
+    expect("help_of_no_command", 2, "no command 'fly'", "help", "fly")
+    expect("o_where_there_is_no_out", 2, "'-o' is not understood", "list", "-o", "x")
     backends = set(re.findall(r"&ferry_backend_(\w+)", Path("host-driver/link/backends.c").read_text()))
     for where, text in [(command, run(command, "--help").stdout) for command in ("replay", "info", "selftest", "fault")] + [
             ("header", re.search(r"\*backend;.*?uint64_t", Path("host-driver/include/ferry/ferry.h").read_text(), re.S)[0])]:
@@ -171,6 +175,20 @@ def command_line():
           "selftest_says_what_the_device_has_recorded", done.stdout)
     done = run("selftest", fake="page-out:3")
     check(done.returncode == 1 and "FAIL" in done.stdout, "selftest_sees_a_wrong_byte", done.stdout)
+
+
+def closed_streams():
+    """What is said goes into no file that the tool has open instead."""
+    small, timeline = trace(SMALL), folder / "closed.json"
+    for closed, fake, code in ((">&-", "", 4), ("2>&-", "copy:3", 1), ("<&- >&- 2>&-", "copy:3", 1)):
+        done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", FERRY, "replay", small, "--timeline", timeline],
+                              env=dict(os.environ, FERRY_FAKE=fake), capture_output=True, text=True, timeout=120, check=False)
+        try:
+            events = json.loads(timeline.read_text())["traceEvents"]
+        except ValueError as error:
+            events = None
+            done = error
+        check(events and done.returncode == code, f"closed_streams_{closed}", done)
 
 
 def bad_traces():
@@ -413,7 +431,7 @@ def terminal():
 
 
 def main():
-    for part in (command_line, bad_traces, too_small, wrong_content, library_errors, figures_are_right, meaning_of_locks,
+    for part in (command_line, closed_streams, bad_traces, too_small, wrong_content, library_errors, figures_are_right, meaning_of_locks,
                  large_pictures_stay_small, names_are_not_obeyed, terminal):
         part()
     print(f"{passed} passed, {failed} failed")
