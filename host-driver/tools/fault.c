@@ -17,13 +17,13 @@ struct scene {
     struct ferry_device *device;
     struct ferry_queue *queue;
     struct ferry_allocation *allocation;
-    const char *failed; // The call that did.
+    const char *failed; // The last call, behind one that did there is none.
     unsigned other;     // Records that name another entry than the tables have.
 };
 
 static int call(struct scene *scene, const char *what, int error)
 {
-    scene->failed = error < 0 ? what : scene->failed;
+    scene->failed = what;
     return error;
 }
 

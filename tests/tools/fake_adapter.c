@@ -40,6 +40,16 @@ bool fake_goes_wrong(struct ferry_adapter *adapter, const char *kind)
     return strcmp(adapter->wrong, kind) == 0 && ++adapter->counts[0] == adapter->wrong_number;
 }
 
+bool fake_has_walks(const struct ferry_adapter *adapter)
+{
+    static const char *const kinds[] = {"walk", "stale", "level", "untold"};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(adapter->wrong, kinds[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 uint64_t fake_begin_call(struct ferry_adapter *adapter, const char *name, uint64_t allocation)
 {
     uint64_t id = ++adapter->call;
@@ -199,11 +209,13 @@ int ferry_adapter_next_fault(struct ferry_adapter *adapter, struct ferry_fault *
                                   .is_write = 1,
                                   .address = 0x123456,
                                   .fence_value = 7};
-    if (strcmp(adapter->wrong, "walk") == 0 || strcmp(adapter->wrong, "stale") == 0) {
-        fault->walked = true;
+    if (fake_has_walks(adapter)) {
+        // Of several it is the one with the number.
+        const bool odd = !adapter->mapped || ++adapter->counts[1] == adapter->wrong_number;
+        fault->walked = !odd || strcmp(adapter->wrong, "untold") != 0;
         fault->address = 0x812345678000;
-        fault->walk_level = 2;
-        fault->walk_entry = strcmp(adapter->wrong, "stale") == 0 ? 0x99001 : 0;
+        fault->walk_level = odd && strcmp(adapter->wrong, "level") == 0 ? 1 : 2;
+        fault->walk_entry = odd && strcmp(adapter->wrong, "stale") == 0 ? 0x99001 : 0;
     }
     return FERRY_OK;
 }

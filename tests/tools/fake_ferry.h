@@ -3,8 +3,9 @@
 // plain LRU, and events. Environment variable FERRY_FAKE="KIND:N" lets the N-th thing of a kind go wrong, so that a
 // test can see what the tool says then: copy, fill, page-in, page-out (a wrong byte), fault, create, submit, place,
 // lock, evict, process, kill, stray, slow; before and behind (a byte beside what a job writes), far (a job beyond its
-// allocation), recorded, dummy, still and noise (what statistics say); walk and stale are faults of an address, of
-// which the device has seen what the tables say, or something else; FERRY_FAKE=bare is a machine without devices,
+// allocation), recorded, dummy, still and noise (what statistics say); walk, stale, level and untold are faults of
+// an address, of which the device has seen what the tables say, another entry or level, or tells nothing; none is a job
+// that does not fault; FERRY_FAKE=bare is a machine without devices,
 // changes one whose devices are free, or in use, by the time that they are asked.
 #ifndef FERRY_TESTS_TOOLS_FAKE_FERRY_H
 #define FERRY_TESTS_TOOLS_FAKE_FERRY_H
@@ -36,6 +37,7 @@ struct ferry_queue {
     struct record *records;
     size_t count, capacity;
     uint64_t fence;
+    bool by_address; // A job of GPU virtual addresses, which faults.
 };
 
 struct ferry_device {
@@ -65,7 +67,7 @@ struct ferry_adapter {
     uint64_t video_bytes, next_id, clock, fence, call;
     ferry_event_callback *observer;
     void *context;
-    bool fault, fault_taken;
+    bool fault, fault_taken, mapped; // mapped: something has GPU virtual addresses.
     char wrong[16];
     uint64_t wrong_number, counts[16];
 };
@@ -74,6 +76,8 @@ struct ferry_adapter {
 void fake_emit(struct ferry_adapter *adapter, struct ferry_event event);
 // It is the turn of this kind to go wrong.
 bool fake_goes_wrong(struct ferry_adapter *adapter, const char *kind);
+// Its faults are of addresses, and have a walk.
+bool fake_has_walks(const struct ferry_adapter *adapter);
 // A call as the observer sees it; end_call() returns the result.
 uint64_t fake_begin_call(struct ferry_adapter *adapter, const char *name, uint64_t allocation);
 int fake_end_call(struct ferry_adapter *adapter, uint64_t id, int result);

@@ -65,6 +65,11 @@ int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence)
         return FERRY_ERROR_DEVICE_LOST;
     if (fake_goes_wrong(adapter, "fault") || fake_goes_wrong(adapter, "walk") || fake_goes_wrong(adapter, "stale"))
         adapter->fault = true;
+    if (adapter->mapped) {
+        adapter->fault = queue->by_address && !fake_goes_wrong(adapter, "none");
+        adapter->fault_taken = false;
+        queue->by_address = false;
+    }
     if (strcmp(adapter->wrong, "slow") == 0)
         nanosleep(&(struct timespec){.tv_nsec = (long)adapter->wrong_number * 1000}, NULL);
     for (size_t i = 0; i < queue->count; i++) {
@@ -110,16 +115,17 @@ int ferry_queue_wait(struct ferry_queue *queue, uint64_t fence)
     return queue->device->adapter->fault ? FERRY_ERROR_FAULT : FERRY_OK;
 }
 
-// The double has no page tables.
+// The double has page tables where a fault is to have a walk, or none to come.
 int ferry_va_map(struct ferry_device *device, struct ferry_allocation *allocation, uint64_t offset, bool read_only,
                  struct ferry_va *range)
 {
-    (void)device;
+    struct ferry_adapter *adapter = device->adapter;
     (void)allocation;
     (void)offset;
     (void)read_only;
     (void)range;
-    return FERRY_ERROR_UNSUPPORTED;
+    adapter->mapped = adapter->model == 2 && (fake_has_walks(adapter) || strcmp(adapter->wrong, "none") == 0);
+    return adapter->mapped ? FERRY_OK : FERRY_ERROR_UNSUPPORTED;
 }
 
 int ferry_va_free(struct ferry_device *device, uint64_t address, uint64_t bytes)
@@ -127,13 +133,13 @@ int ferry_va_free(struct ferry_device *device, uint64_t address, uint64_t bytes)
     (void)device;
     (void)address;
     (void)bytes;
-    return FERRY_ERROR_UNSUPPORTED;
+    return FERRY_OK;
 }
 
 int ferry_va_walk(struct ferry_device *device, uint64_t address, struct ferry_va_steps *walk)
 {
     // Two levels of a walk that ends there.
-    if (strcmp(device->adapter->wrong, "walk") != 0 && strcmp(device->adapter->wrong, "stale") != 0)
+    if (!fake_has_walks(device->adapter))
         return FERRY_ERROR_UNSUPPORTED;
     walk->count = 2;
     walk->steps[0] = (struct ferry_va_step){.level = 3,
@@ -148,20 +154,20 @@ int ferry_va_walk(struct ferry_device *device, uint64_t address, struct ferry_va
 
 int ferry_queue_copy_va(struct ferry_queue *queue, uint64_t destination, uint64_t source, uint32_t bytes)
 {
-    (void)queue;
     (void)destination;
     (void)source;
     (void)bytes;
-    return FERRY_ERROR_UNSUPPORTED;
+    queue->by_address = true;
+    return FERRY_OK;
 }
 
 int ferry_queue_fill_va(struct ferry_queue *queue, uint64_t address, uint32_t bytes, uint64_t pattern,
                         uint32_t pattern_bytes)
 {
-    (void)queue;
     (void)address;
     (void)bytes;
     (void)pattern;
     (void)pattern_bytes;
-    return FERRY_ERROR_UNSUPPORTED;
+    queue->by_address = true;
+    return FERRY_OK;
 }

@@ -48,9 +48,10 @@ $(BUILD)/tests/tool_list: tests/tools/test_list.py $(BUILD)/tests/parts/ferry-fa
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
+$(BUILD)/tests/fault: $(BUILD)/tests/parts/ferry-fake
 $(BUILD)/tests/fault $(BUILD)/tests/spaces: $(BUILD)/tests/%: tests/tools/test_%.py $(BUILD)/ferry
 	@mkdir -p $(@D)
-	install -m 755 $< $@
+	install -m 755 $(filter %.py,$^) $@
 
 $(BUILD)/tests/replay: tests/tools/test_replay.py tests/tools/files.py tests/tools/injection.py $(BUILD)/ferry
 	install -m 755 $< $@

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`ferry fault` on both back ends: every line of every walk is worked out here from the address and from the entries that the
 tool prints, by the layout of docs/manual/page-tables.md, and held against what the device's record says."""
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-FERRY = Path.cwd() / "build/ferry"
+FERRY, FAKE = Path.cwd() / "build/ferry", Path.cwd() / "build/tests/parts/ferry-fake"
 VALID, HOST, READ_ONLY, LEAF = 1, 2, 8, 32
 PAGE = (1 << 52) - (1 << 12)
 CAUSE = re.compile(r"  (\w+): (read|write) of 0x([0-9a-f]+), space (\d+); entry 0x([0-9a-f]+) at level (\d); (\d+) bytes")
@@ -72,6 +73,21 @@ for backend, tables in (("model", "video"), ("sim", "video"), ("model", "system"
     for lines, scene in zip(scenes, SCENES):
         wrong = walk_is_right(lines, scene, tables)
         check(not wrong, f"{backend}_{tables}_{lines[0].replace(' ', '_')}", f"{wrong}\n" + "\n".join(lines))
+
+# A device that tells of one fault what is not so (fake_ferry.h): it is named, the others are shown, and the exit code is 1.
+OTHER, UNTOLD = "  the device has seen another entry", "  the device has told of no walk"
+for kind, words in (("walk", None), ("stale", OTHER), ("level", OTHER), ("untold", UNTOLD)):
+    for number in range(1, len(SCENES) + 1):
+        done = subprocess.run([FAKE, "fault"], env=os.environ | {"FERRY_FAKE": f"{kind}:{number}"}, capture_output=True, text=True,
+                              timeout=60, check=False)
+        odd = [[line for line in part.splitlines() if line in (OTHER, UNTOLD)] for part in done.stdout.strip().split("\n\n")]
+        want = [[words] if words and i == number else [] for i in range(1, len(SCENES) + 1)]
+        check(odd == want and done.returncode == bool(words) and not done.stderr, f"a_device_that_tells_{kind}_{number}", done)
+for number in range(1, len(SCENES) + 1):
+    done = subprocess.run([FAKE, "fault"], env=os.environ | {"FERRY_FAKE": f"none:{number}"}, capture_output=True, text=True, timeout=60,
+                          check=False)
+    check(done.returncode == 4 and done.stderr.startswith("ferry: back end 'sim': wait for a fault: UNSUPPORTED: "),
+          f"a_job_that_does_not_fault_{number}", done)
 
 print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
 sys.exit(0 if results and all(results) else 1)
