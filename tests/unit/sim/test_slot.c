@@ -29,6 +29,8 @@ struct ferry_sim {
     } to_host[8];
     size_t told, taken;        // Packets of those.
     uint32_t came[16], pieces; // Bytes of the completions that came.
+    bool works;
+    const char *violation;
 };
 
 static struct ferry_sim *device; // The one in the slot.
@@ -66,7 +68,19 @@ bool ferry_sim_send(struct ferry_sim *sim, const uint32_t *words, size_t count)
         answer.payload = &sim->config[tlp.address / 4];
         tell(sim, &answer);
     } else if (tlp.kind == FERRY_TLP_CONFIG_WRITE) {
-        sim->config[tlp.address / 4] = tlp.payload[0];
+        for (unsigned n = 0; n < 4; n++) {
+            if ((tlp.first_enable & 1u << n) != 0) {
+                memcpy((char *)&sim->config[tlp.address / 4] + n, (const char *)tlp.payload + n, 1);
+            }
+        }
+        tell(sim, &answer);
+    } else if (tlp.kind == FERRY_TLP_MEMORY_READ) {
+        static const uint32_t content[2] = {0x83828180, 0x87868584};
+        answer.kind = FERRY_TLP_COMPLETION_DATA;
+        answer.length = tlp.length;
+        answer.byte_count = (uint16_t)ferry_tlp_span(tlp.length, tlp.first_enable, tlp.last_enable);
+        answer.lower_address = (uint8_t)((tlp.address & 0x7c) + ferry_tlp_first_byte(tlp.first_enable));
+        answer.payload = &content[tlp.address / 4 % 2];
         tell(sim, &answer);
     } else if (tlp.kind == FERRY_TLP_COMPLETION_DATA) {
         assert_in_range(sim->pieces, 0, 15);
@@ -103,13 +117,12 @@ uint64_t ferry_sim_cycles(const struct ferry_sim *sim)
 
 bool ferry_sim_busy(const struct ferry_sim *sim)
 {
-    return sim->told != sim->taken;
+    return sim->works || sim->told != sim->taken;
 }
 
 const char *ferry_sim_violation(const struct ferry_sim *sim)
 {
-    (void)sim;
-    return NULL;
+    return sim->violation;
 }
 
 // ---- Cases ----------------------------------------------------------------------------------------------------------
@@ -200,6 +213,63 @@ static void writes_wait_for_a_device_that_takes_few(void **state)
     assert_in_range(device->most_queued, 1000, 2048 + 6);
 }
 
+/// Nobody else runs it while it works, and nothing else stops it: it rests fifty thousand cycles after the last work,
+/// and whoever reaches it wakes it.
+static void a_device_without_work_rests_until_somebody_reaches_it(void **state)
+{
+    (void)state;
+    for (int reach = 0; reach < 6; reach++) {
+        assert_true(slot_busy(&slot));
+        slot_run(&slot, 49900);
+        assert_true(slot_busy(&slot));
+        device->works = true;
+        slot_run(&slot, 100);
+        device->works = false;
+        slot_run(&slot, 49900);
+        assert_true(slot_busy(&slot));
+        slot_run(&slot, 100);
+        assert_false(slot_busy(&slot));
+        switch (reach) {
+        case 0: slot_config_read(&slot, 0, 4); break;
+        case 1: slot_config_write(&slot, 4, 2, 6); break;
+        case 2: slot_config_write(&slot, FERRY_CONFIG_SPACE_BAR2_HIGH, 4, 1); break;
+        case 3: slot_read(&slot, 0, 4); break;
+        case 4: slot_write(&slot, 0, 4, 1); break;
+        default: assert_true(slot_reset(&slot));
+        }
+    }
+    assert_true(slot_busy(&slot));
+    device->violation = "broken";
+    assert_false(slot_busy(&slot));
+}
+
+/// As many bytes as are asked for, where they are asked for, and no others.
+static void accesses_have_their_bytes(void **state)
+{
+    (void)state;
+    for (unsigned bytes = 1; bytes <= 4; bytes *= 2) {
+        for (uint32_t at = 0; at < 4; at += bytes) {
+            const uint64_t mask = (1ull << 8 * bytes) - 1, value = 0x94939291 & mask;
+            device->config[15] = 0x44332211;
+            slot_config_write(&slot, 60 + at, bytes, (uint32_t)value);
+            const uint32_t now = (uint32_t)((0x44332211 & ~(mask << 8 * at)) | value << 8 * at);
+            assert_int_equal(device->config[15], now);
+            assert_int_equal(slot_config_read(&slot, 60 + at, bytes), now >> 8 * at & mask);
+        }
+    }
+    for (unsigned bytes = 1; bytes <= 8; bytes *= 2) {
+        for (uint32_t at = 0; at < 8; at += bytes) {
+            const uint64_t all = 0x8786858483828180;
+            assert_int_equal(slot_read(&slot, 0x80000000u + at, bytes),
+                             all >> 8 * at << (64 - 8 * bytes) >> (64 - 8 * bytes));
+        }
+    }
+    device->violation = "broken"; // Then nobody answers, which reads as ones.
+    assert_int_equal(slot_config_read(&slot, 60, 2), 0xffff);
+    assert_int_equal(slot_read(&slot, 0x80000000u, 4), 0xffffffff);
+    assert_true(slot_read(&slot, 0x80000000u, 8) == UINT64_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +277,8 @@ int main(void)
         CASE(packets_are_as_long_as_the_guest_lets_them_be),
         CASE(reads_are_as_long_as_the_guest_lets_them_be),
         CASE(writes_wait_for_a_device_that_takes_few),
+        CASE(a_device_without_work_rests_until_somebody_reaches_it),
+        CASE(accesses_have_their_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
