@@ -62,7 +62,7 @@ unsigned char *guest_memory_find(const void *memory, uint64_t address, bool *wat
         *watched = false;
     }
     for (unsigned n = 0; n < guest->count; n++) {
-        if (address >= guest->range[n].address && address - guest->range[n].address < guest->range[n].bytes) {
+        if (address - guest->range[n].address < guest->range[n].bytes) {
             return guest->range[n].memory + (address - guest->range[n].address);
         }
     }

@@ -33,6 +33,7 @@ static atomic_int descriptor_bytes, reset_result, refuses; // Requests are: the 
 static atomic_int outs, out_result;                        // So many packets are taken; how the next one ends.
 static atomic_int ins, in_bytes, in_result;                // So many come, of so many bytes; how the next one ends.
 static atomic_int moved_out;                               // Bytes that the device has taken.
+static uint8_t asked[8]; // The last request that was none for a descriptor; whoever hears the answer may look.
 static uint8_t taken[1 << 17];
 static _Atomic(const char *) breaks;
 
@@ -60,6 +61,7 @@ static enum redir_result control(void *context, const uint8_t setup[8], uint8_t 
         memcpy(data, answer, *moved);
         return REDIR_DONE;
     }
+    memcpy(asked, setup, sizeof asked);
     if (setup[0] == 0x81 && setup[1] == 10) {
         data[0] = 5;
         *moved = room;
@@ -322,13 +324,16 @@ static void what_the_device_refuses_is_as_before(void **state)
     (void)state;
     say(usb_redir_set_configuration, 1, &number, 1, NULL, 0);
     expect_configuration(1, usb_redir_success, 1);
+    assert_memory_equal(asked, ((const uint8_t[]){0x00, 9, 1, 0, 0, 0, 0, 0}), 8);
     say(usb_redir_get_alt_setting, 2, setting, 1, NULL, 0);
     assert_true(hear(usb_redir_alt_setting_status));
     assert_int_equal(came.id, 2);
     assert_memory_equal(came.bytes, ((const uint8_t[]){usb_redir_success, 3, 5}), 3);
+    assert_memory_equal(asked, ((const uint8_t[]){0x81, 10, 0, 0, 3, 0, 1, 0}), 8);
     say(usb_redir_set_alt_setting, 3, setting, 2, NULL, 0);
     assert_true(hear(usb_redir_alt_setting_status));
     assert_memory_equal(came.bytes, ((const uint8_t[]){usb_redir_success, 3, 4}), 3);
+    assert_memory_equal(asked, ((const uint8_t[]){0x01, 11, 4, 0, 3, 0, 0, 0}), 8);
     refuses = 1;
     number = 2;
     say(usb_redir_set_configuration, 4, &number, 1, NULL, 0);

@@ -22,13 +22,14 @@
 struct ferry_sim {
     uint32_t config[64];
     uint64_t cycles;
-    size_t queued, most_queued; // Words that it has not taken; it takes one a cycle.
+    size_t queued, most_queued; // Words that it has not taken; it takes one in 32 cycles.
     struct {
         uint32_t words[FERRY_TLP_MAX_WORDS];
         size_t count;
     } to_host[8];
-    size_t told, taken;        // Packets of those.
-    uint32_t came[16], pieces; // Bytes of the completions that came.
+    size_t told, taken;              // Packets of those.
+    uint32_t came[16], pieces;       // Bytes of the completions that came.
+    uint64_t written, written_bytes; // By the last write: which bytes of eight, and what.
     bool works;
     const char *violation;
 };
@@ -82,6 +83,14 @@ bool ferry_sim_send(struct ferry_sim *sim, const uint32_t *words, size_t count)
         answer.lower_address = (uint8_t)((tlp.address & 0x7c) + ferry_tlp_first_byte(tlp.first_enable));
         answer.payload = &content[tlp.address / 4 % 2];
         tell(sim, &answer);
+    } else if (tlp.kind == FERRY_TLP_MEMORY_WRITE) {
+        const unsigned high = tlp.address & 4u;
+        const uint8_t enables = (uint8_t)((tlp.first_enable | tlp.last_enable << 4) << high);
+        sim->written = sim->written_bytes = 0;
+        memcpy((char *)&sim->written + high, tlp.payload, 4u * tlp.length);
+        for (unsigned n = 0; n < 8; n++) {
+            sim->written_bytes |= (enables & 1u << n) != 0 ? 0xffull << 8 * n : 0;
+        }
     } else if (tlp.kind == FERRY_TLP_COMPLETION_DATA) {
         assert_in_range(sim->pieces, 0, 15);
         sim->came[sim->pieces++] = 4 * tlp.length;
@@ -106,7 +115,7 @@ const uint32_t *ferry_sim_receive(struct ferry_sim *sim, size_t *count)
 uint64_t ferry_sim_run(struct ferry_sim *sim, uint64_t cycles)
 {
     sim->cycles += cycles;
-    sim->queued -= sim->queued < cycles ? sim->queued : (size_t)cycles;
+    sim->queued -= sim->queued < cycles / 32 ? sim->queued : (size_t)cycles / 32;
     return cycles;
 }
 
@@ -260,6 +269,9 @@ static void accesses_have_their_bytes(void **state)
     for (unsigned bytes = 1; bytes <= 8; bytes *= 2) {
         for (uint32_t at = 0; at < 8; at += bytes) {
             const uint64_t all = 0x8786858483828180;
+            const uint64_t mask = UINT64_MAX >> (64 - 8 * bytes) << 8 * at;
+            slot_write(&slot, 0x80000000u + at, bytes, all >> 8 * at);
+            assert_true(device->written_bytes == mask && (device->written & mask) == (all & mask));
             assert_int_equal(slot_read(&slot, 0x80000000u + at, bytes),
                              all >> 8 * at << (64 - 8 * bytes) >> (64 - 8 * bytes));
         }
@@ -268,6 +280,49 @@ static void accesses_have_their_bytes(void **state)
     assert_int_equal(slot_config_read(&slot, 60, 2), 0xffff);
     assert_int_equal(slot_read(&slot, 0x80000000u, 4), 0xffffffff);
     assert_true(slot_read(&slot, 0x80000000u, 8) == UINT64_MAX);
+}
+
+static void memory_is_found_where_the_guest_has_it(void **state)
+{
+    (void)state;
+    const int fd = memfd_create("guest", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    static uint32_t words[MEMORY_BYTES / 4];
+    for (uint32_t n = 0; n < MEMORY_BYTES / 4; n++) {
+        words[n] = 4 * n;
+    }
+    assert_int_equal(write(fd, words, sizeof(words)), sizeof(words));
+    assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    struct guest_range ranges[] = {{.address = 0x8000, .bytes = 0x1000, .offset = 0x1000, .fd = fd},
+                                   {.address = 0x1000, .bytes = 0x2000, .offset = 0x2000, .fd = fd}};
+    assert_null(guest_memory_set(&slot.memory, ranges, 2));
+    static const struct {
+        uint64_t address;
+        uint32_t offset; // 0 = none.
+    } places[] = {{0x8000, 0x1000}, {0x8ffc, 0x1ffc}, {0x1000, 0x2000}, {0x2ffc, 0x3ffc},
+                  {0x7ffc, 0},      {0x9000, 0},      {0xffc, 0},       {0x3000, 0}};
+    for (size_t n = 0; n < sizeof(places) / sizeof(places[0]); n++) {
+        uint32_t word = 0;
+        const unsigned char *found = guest_memory_find(&slot.memory, places[n].address, NULL);
+        assert_int_equal(found != NULL, places[n].offset != 0);
+        if (found != NULL) {
+            memcpy(&word, found, sizeof(word));
+        }
+        assert_int_equal(word, places[n].offset);
+    }
+    static const struct guest_range wrong[] = {{.address = 0x1000, .bytes = 0},
+                                               {.address = 0x1800, .bytes = 0x1000},
+                                               {.address = 0x1000, .bytes = 0x800},
+                                               {.address = 0x1000, .bytes = 0x1000, .offset = 0x800},
+                                               {.address = 0xfffffffffffff000, .bytes = 0x2000},
+                                               {.address = 0x1000, .bytes = 0x1000, .offset = MEMORY_BYTES},
+                                               {.address = 0x1000, .bytes = 0x1000, .offset = MEMORY_BYTES + 0x1000}};
+    for (size_t n = 0; n < sizeof(wrong) / sizeof(wrong[0]); n++) {
+        ranges[1] = wrong[n];
+        ranges[1].fd = fd;
+        assert_non_null(guest_memory_set(&slot.memory, ranges, 2));
+        assert_null(guest_memory_find(&slot.memory, 0x8000, NULL));
+    }
+    close(fd);
 }
 
 int main(void)
@@ -279,6 +334,7 @@ int main(void)
         CASE(writes_wait_for_a_device_that_takes_few),
         CASE(a_device_without_work_rests_until_somebody_reaches_it),
         CASE(accesses_have_their_bytes),
+        CASE(memory_is_found_where_the_guest_has_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
