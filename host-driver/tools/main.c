@@ -283,7 +283,7 @@ static int list(int count, char **arguments)
 static const struct command {
     const char *name, *help;
     int (*run)(int count, char **arguments);
-} commands[] = {
+} tool_commands[] = {
     {"replay", ferry_replay_help, replay},
     {"policy", ferry_policy_help, policy},
     {"trace", ferry_trace_help, trace},
@@ -315,12 +315,12 @@ static int run(int count, char **arguments)
     }
     bool asked = strcmp(arguments[1], "help") == 0, help = asked || asks_for_help(count - 1, arguments + 1);
     const char *name = arguments[asked && count > 2 ? 2 : 1];
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (strcmp(name, commands[i].name) != 0)
+    for (size_t i = 0; i < sizeof tool_commands / sizeof *tool_commands; i++) {
+        if (strcmp(name, tool_commands[i].name) != 0)
             continue;
         if (!help)
-            return commands[i].run(count - 2, arguments + 2);
-        fputs(commands[i].help, stdout);
+            return tool_commands[i].run(count - 2, arguments + 2);
+        fputs(tool_commands[i].help, stdout);
         return FERRY_EXIT_OK;
     }
     if (!help || (asked && name[0] != '-' && name != arguments[1])) {

@@ -106,30 +106,6 @@ static void misplaced_content_differs_nearly_everywhere(void **state)
     assert_true(memcmp(right, wrong, sizeof right) != 0);
 }
 
-static void sizes_are_read_and_written(void **state)
-{
-    (void)state;
-    uint64_t bytes = 0;
-    char text[28];
-    assert_int_equal(ferry_parse_size("5M", &bytes), 0);
-    assert_int_equal(bytes, 5 << 20);
-    assert_int_equal(ferry_parse_size("64k", &bytes), 0);
-    assert_int_equal(bytes, 65536);
-    assert_int_equal(ferry_parse_size("2GiB", &bytes), 0);
-    assert_int_equal(bytes, 2ull << 30);
-    assert_int_equal(ferry_parse_size("4096", &bytes), 0);
-    assert_int_equal(bytes, 4096);
-    static const char *const bad[] = {"", "M", "5X", "5MB", "5M ", "-1", "99999999999G", "18446744073709551616"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(ferry_parse_size(bad[i], &bytes), -1);
-    assert_string_equal(ferry_size_text(0, text), "0 B");
-    assert_string_equal(ferry_size_text(1023, text), "1023 B");
-    assert_string_equal(ferry_size_text(5 << 20, text), "5.0 MiB");
-    assert_string_equal(ferry_size_text(1048575, text), "1.0 MiB");
-    assert_string_equal(ferry_count_text(1234567, text), "1,234,567");
-    assert_string_equal(ferry_count_text(999, text), "999");
-}
-
 static void ids_are_found_again(void **state)
 {
     (void)state;
@@ -292,7 +268,6 @@ int main(void)
         cmocka_unit_test(random_writes_match_a_plain_copy),
         cmocka_unit_test(a_byte_follows_from_its_offset_alone),
         cmocka_unit_test(misplaced_content_differs_nearly_everywhere),
-        cmocka_unit_test(sizes_are_read_and_written),
         cmocka_unit_test(ids_are_found_again),
         cmocka_unit_test(the_map_follows_the_events),
         cmocka_unit_test(instances_of_an_object_stand_beside_each_other),
