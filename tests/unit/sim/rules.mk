@@ -39,7 +39,7 @@ $(BUILD)/tests/slot: tests/unit/sim/test_slot.c $(wildcard sim/server/*.h) \
 TEST_PROGRAMS += $(BUILD)/tests/slot
 
 # The end of a USB redirection that has the device; the guest and the bus are the test's.
-$(BUILD)/tests/redir: tests/unit/sim/test_redir.c $(wildcard sim/server/*.h) $(call sanitized,sim/server/redir.c)
+$(BUILD)/tests/redir: tests/unit/sim/test_redir.c $(wildcard sim/server/*.h tests/unit/sim/redir_*.h) $(call sanitized,sim/server/redir.c)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c %.o,$^) -o $@ -lcmocka -lusbredirparser -lpthread
 

@@ -2,224 +2,23 @@
 // The end of a USB redirection that has the device, with the test at both of its sides: a guest that speaks the
 // protocol byte by byte, and a bus on which transactions end as they are told to.
 #define _GNU_SOURCE // mkdtemp(), nanosleep()
-#include <assert.h>
-#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 #include <usbredirproto.h>
 
 // cmocka asks for the standard headers before it.
 #include <cmocka.h>
 
+#include "redir_bus.h"
+#include "redir_guest.h"
 #include "server/redir.h"
-
-// ---- A bus --------------------------------------------------------------------------------------------------------
-
-static uint8_t device_descriptor[] = {18,   1,    0,    2,    0xff, 0x12, 0x13, 64, 0x09,
-                                      0x12, 0x01, 0x00, 0x34, 0x02, 1,    2,    3,  1};
-static const uint8_t configuration[] = {9,    2, 32, 0, 1, 1, 0,  0x80, 250, 9, 4, 3,    0, 2,  0xff, 0x14,
-                                        0x15, 0, 7,  5, 1, 2, 64, 0,    5,   7, 5, 0x81, 2, 32, 0,    6};
-static atomic_int descriptor_bytes, reset_result, refuses; // Requests are: the device's own word for it.
-static atomic_int outs, out_result;                        // So many packets are taken; how the next one ends.
-static atomic_int ins, in_bytes, in_result;                // So many come, of so many bytes; how the next one ends.
-static atomic_int moved_out;                               // Bytes that the device has taken.
-static uint8_t asked[8]; // The last request that was none for a descriptor; whoever hears the answer may look.
-static uint8_t taken[1 << 17];
-static _Atomic(const char *) breaks;
-
-// Nothing happens: others may go on.
-static void rest(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
-}
-
-static enum redir_result reset(void *context)
-{
-    (void)context;
-    return (enum redir_result)reset_result;
-}
-
-static enum redir_result control(void *context, const uint8_t setup[8], uint8_t *data, size_t *moved)
-{
-    const size_t room = setup[6] | (size_t)setup[7] << 8;
-    const uint8_t *answer = setup[3] == 1 ? device_descriptor : configuration;
-
-    (void)context;
-    if (setup[0] == 0x80 && setup[1] == 6) {
-        const size_t bytes = setup[3] == 1 ? (size_t)descriptor_bytes : sizeof configuration;
-        *moved = bytes < room ? bytes : room;
-        memcpy(data, answer, *moved);
-        return REDIR_DONE;
-    }
-    memcpy(asked, setup, sizeof asked);
-    if (setup[0] == 0x81 && setup[1] == 10) {
-        data[0] = 5;
-        *moved = room;
-    }
-    return refuses ? REDIR_STALL : REDIR_DONE;
-}
-
-static enum redir_result out(void *context, unsigned endpoint, const uint8_t *data, size_t bytes)
-{
-    (void)context;
-    assert(endpoint == 1 && bytes <= REDIR_PACKET);
-    if (outs == 0) {
-        rest();
-        return (enum redir_result)out_result;
-    }
-    outs--;
-    memcpy(taken + moved_out, data, bytes);
-    moved_out += (int)bytes;
-    return REDIR_DONE;
-}
-
-static enum redir_result in(void *context, unsigned endpoint, uint8_t *data, size_t *bytes)
-{
-    (void)context;
-    assert(endpoint == 1);
-    if (ins == 0) {
-        rest();
-        return (enum redir_result)in_result;
-    }
-    ins--;
-    *bytes = (size_t)in_bytes;
-    memset(data, 0x40 + ins, *bytes);
-    return REDIR_DONE;
-}
-
-static void idle(void *context)
-{
-    (void)context;
-    rest();
-}
-
-static bool busy(void *context)
-{
-    (void)context;
-    return true; // The test may say otherwise at any moment.
-}
-
-static const char *broken(void *context)
-{
-    (void)context;
-    return breaks;
-}
-
-// ---- A guest --------------------------------------------------------------------------------------------------------
-
-static char folder[] = "/tmp/ferry-redir-XXXXXX";
-static struct sockaddr_un address = {.sun_family = AF_UNIX};
-static int listener, guest, ended;
-static pthread_t server;
-static volatile sig_atomic_t stop;
-
-static struct {
-    uint32_t type, length, id;
-    uint8_t bytes[1 << 17];
-} came;
-
-static int knock(void)
-{
-    const struct timeval most = {.tv_sec = 20}; // A hang is a failure, and nothing is measured.
-    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-
-    assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
-    return fd;
-}
-
-static void say(uint32_t type, uint32_t id, const void *header, size_t header_bytes, const void *data, size_t bytes)
-{
-    const uint32_t head[3] = {type, (uint32_t)(header_bytes + bytes), id};
-
-    assert_int_equal(send(guest, head, sizeof head, MSG_NOSIGNAL), sizeof head);
-    assert_int_equal(send(guest, header, header_bytes, MSG_NOSIGNAL), header_bytes);
-    for (size_t at = 0; at < bytes;) {
-        ssize_t sent = send(guest, (const uint8_t *)data + at, bytes - at, MSG_NOSIGNAL);
-        assert_true(sent > 0);
-        at += (size_t)sent;
-    }
-}
-
-static bool hear_bytes(void *to, size_t bytes)
-{
-    ssize_t got = bytes ? recv(guest, to, bytes, MSG_WAITALL) : 0;
-
-    assert_false(got < 0 && errno != ECONNRESET); // It waited for nothing.
-    return got == (ssize_t)bytes;
-}
-
-// The next message of this type; false: it was hung up.
-static bool hear(uint32_t type)
-{
-    do {
-        if (!hear_bytes(&came, 12))
-            return false;
-        assert_true(came.length <= sizeof came.bytes);
-        if (!hear_bytes(came.bytes, came.length))
-            return false;
-    } while (came.type != type);
-    return true;
-}
-
-static void greet(void)
-{
-    struct {
-        char version[64];
-        uint32_t can;
-    } hello = {"a test", 1u << usb_redir_cap_32bits_bulk_length | 1u << usb_redir_cap_ep_info_max_packet_size |
-                             1u << usb_redir_cap_connect_device_version};
-
-    guest = knock();
-    say(usb_redir_hello, 0, &hello, sizeof hello, NULL, 0);
-}
-
-static void bulk(uint32_t id, uint8_t endpoint, uint32_t length, const void *data)
-{
-    struct usb_redir_bulk_packet_header header = {
-        .endpoint = endpoint, .length = (uint16_t)length, .length_high = (uint16_t)(length >> 16)};
-
-    say(usb_redir_bulk_packet, id, &header, sizeof header, data, data ? length : 0);
-}
-
-// The next transfer that ends.
-static void expect_end(uint32_t id, uint8_t status, uint32_t length, uint8_t first)
-{
-    struct usb_redir_bulk_packet_header header;
-
-    assert_true(hear(usb_redir_bulk_packet));
-    memcpy(&header, came.bytes, sizeof header);
-    assert_int_equal(came.id, id);
-    assert_int_equal(header.status, status);
-    assert_int_equal(header.length | (uint32_t)header.length_high << 16, length);
-    if (header.endpoint & 0x80) {
-        assert_int_equal(came.length, sizeof header + length);
-        assert_true(!length || came.bytes[sizeof header] == first);
-    }
-}
-
-static void cancel(uint32_t id)
-{
-    say(usb_redir_cancel_data_packet, id, NULL, 0, NULL, 0);
-}
-
-static void expect_configuration(uint32_t id, uint8_t status, uint8_t number)
-{
-    assert_true(hear(usb_redir_configuration_status));
-    assert_int_equal(came.id, id);
-    assert_int_equal(came.bytes[0], status);
-    assert_int_equal(came.bytes[1], number);
-}
 
 // ---- Cases ----------------------------------------------------------------------------------------------------------
 
