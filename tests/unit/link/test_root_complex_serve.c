@@ -131,7 +131,7 @@ static void chance_cuts_only_at_boundaries_and_loses_nothing(void **context)
         config.seed = seed;
         struct state *state = open_with(config);
         uint64_t drawn = seed;
-        unsigned cuts = 0;
+        unsigned shorter = 0;
         for (int round = 0; round < 400; round++) {
             const uint32_t offset = 4 * (uint32_t)draw_below(&drawn, 1024);
             const uint32_t room = (4096 - offset) / 4;
@@ -146,13 +146,14 @@ static void chance_cuts_only_at_boundaries_and_loses_nothing(void **context)
                 assert_int_equal(packet->words[1], 4 * length - (at - offset));
                 assert_int_equal(packet->words[2], 0x01001100 | (at & 0x7f));
                 assert_memory_equal(packet->words + 3, state->low_memory + at, 4 * words);
+                // Another boundary could have been reached with the payload size.
+                shorter += n + 1 < state->device.sent_count && at % boundary + 4 * words < 256;
                 at += 4 * words;
                 assert_true(at % boundary == 0 || n + 1 == state->device.sent_count);
             }
             assert_int_equal(at, offset + 4 * length);
-            cuts += (unsigned)state->device.sent_count;
         }
-        assert_true(cuts > 800); // Shorter pieces than the payload size do occur.
+        assert_true(shorter > 100);
         void *again = state;
         tear_down(&again);
     }
