@@ -186,7 +186,8 @@ static void chance(uint64_t seed, bool single_pages)
         program_become(all.world, &all.others[i % 2]);
         all.theirs[i] = world_create(all.world, PAGES(1 + pick(&all, i % 5 ? 6 : 20)), CPU);
     }
-    for (all.step = 0; all.step < 600; all.step++) {
+    // How much he has above it, and so how often others come into that, is the seed's luck.
+    for (all.step = 0; all.step < 600 || (all.step < 6000 && !single_pages && all.left <= 10); all.step++) {
         if (all.step % 12 == 0)
             owner_works(&all);
         uint64_t before[OWN], after[OWN], had = in_place(&all, before);
