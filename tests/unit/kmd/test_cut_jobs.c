@@ -12,13 +12,18 @@
 #define ROUNDS 800u
 #endif
 
+static bool enough(void)
+{
+    return cut > 5 * ROUNDS && faulted > ROUNDS / 4 && went_ahead > 10 * ROUNDS;
+}
+
 static void what_resets_cut_comes_to_its_end(void **state)
 {
     struct rig *rig = *state;
     struct program p;
 
     begin_judge(rig, &p);
-    for (uint32_t round = 0; round < ROUNDS; round++) {
+    for (uint32_t round = 0; round < ROUNDS || (round < 10 * ROUNDS && !enough()); round++) {
         if (round % 40 == 0)
             map_all(rig, &p);
         fill_lands(rig);
@@ -42,7 +47,7 @@ static void what_resets_cut_comes_to_its_end(void **state)
     printf("the link stood still %u times; %u resets cut %u buffers, %u were in vain; %u ended, %u with a fault; %u "
            "packets might run ahead\n",
            weak.times, resets, cut, in_vain, ended, faulted, went_ahead);
-    assert_true(cut > 5 * ROUNDS && faulted > ROUNDS / 4 && went_ahead > 10 * ROUNDS);
+    assert_true(enough());
     end_judge(rig, &p);
 }
 
