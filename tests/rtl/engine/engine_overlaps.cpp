@@ -55,7 +55,8 @@ std::string cut_copies(uint64_t seed)
     Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
     Random &random = machine.random;
     unsigned middle[2] = {}, preempted = 0, refused = 0;
-    for (unsigned round = 0; round < 600; round++) {
+    auto few = [&] { return middle[0] < 50 || middle[1] < 50 || preempted < 20 || refused < 5; };
+    for (unsigned round = 0; round < 600 || (round < 6000 && few()); round++) {
         const std::string where = "round " + std::to_string(round) + ", ";
         machine.timing = any_timing(random);
         machine.aborted.clear();
@@ -144,7 +145,7 @@ std::string cut_copies(uint64_t seed)
         if (!wrong.empty())
             return where + "what was left: " + wrong;
     }
-    if (middle[0] < 50 || middle[1] < 50 || preempted < 20 || refused < 5)
+    if (few())
         return "little happened: " + std::to_string(middle[0]) + " cut going up, " + std::to_string(middle[1]) +
                " going down, " + std::to_string(preempted) + " beside urgent ones, " + std::to_string(refused) +
                " refused";
