@@ -145,7 +145,12 @@ std::string chains_are_told(uint64_t seed, Chains kind)
     Random &random = machine.random;
     const bool stalls = kind == STALLED;
     unsigned whole = 0, cut[4] = {}, faulted = 0, unordered = 0, lost = 0;
-    for (unsigned round = 0; round < (stalls ? 60 : 600); round++) {
+    auto few = [&] {
+        return whole < (stalls ? 20 : 50) || (kind == ORDERED ? faulted < 5 : unordered < 20) ||
+               (stalls ? lost < 10 : cut[0] < 20 || cut[1] < 20 || cut[2] < 5 || cut[3] < 5);
+    };
+    const unsigned usual = stalls ? 60 : 600;
+    for (unsigned round = 0; round < usual || (round < 10 * usual && few()); round++) {
         machine.timing = any_timing(random);
         machine.aborted.clear();
         const std::string where = "round " + std::to_string(round) + ", ";
@@ -241,9 +246,7 @@ std::string chains_are_told(uint64_t seed, Chains kind)
         if (!wrong.empty())
             return where + "run again: " + wrong;
     }
-    bool few = stalls ? whole < 20 || lost < 10 : whole < 50 || lost != 0;
-    few |= !stalls && (cut[0] < 20 || cut[1] < 20 || cut[2] < 5 || cut[3] < 5);
-    if (few || (kind == ORDERED ? faulted < 5 : unordered < 20))
+    if (few() || (!stalls && lost != 0))
         return "little happened: " + std::to_string(whole) + " chains whole, " + std::to_string(faulted) + " faults, " +
                std::to_string(lost) + " resets lost memory";
     return "";
