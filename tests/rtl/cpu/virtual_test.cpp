@@ -366,8 +366,8 @@ int main(int argc, char **argv)
         root.bar0(FERRY_BAR0_ENGINE_TIMEOUT, 0);
         const char *moves = std::getenv("FERRY_MOVES");
         unsigned cut = 0;
-        for (bool in_host : {false, true}) {
-            MovingFrames frames(checks, random, root, paging, user, other, in_host);
+        for (unsigned run = 0; run < 2 || (run < 10 && cut <= 10); run++) {
+            MovingFrames frames(checks, random, root, paging, user, other, run % 2 != 0);
             frames.run(moves ? static_cast<unsigned>(std::atoi(moves)) : 150);
             cut += frames.cut();
         }
@@ -376,11 +376,17 @@ int main(int argc, char **argv)
 
     checks.begin("virtual_no_frame_or_table_is_touched_once_it_was_forgotten_whatever_memory_and_the_host_do");
     {
-        MovingFrames frames(checks, random, root, paging, user, other, false);
-        frames.worse = true;
         const char *moves = std::getenv("FERRY_MOVES");
-        frames.run(moves ? static_cast<unsigned>(std::atoi(moves)) : 100);
-        checks.that(frames.resets() > 0 && frames.errors_told() > 3, "function resets, and errors of tables");
+        unsigned resets = 0, told = 0;
+        // Some ten of each are usual; who has fewer goes on.
+        for (unsigned run = 0; run < 1 || (run < 10 && !(resets > 0 && told > 3)); run++) {
+            MovingFrames frames(checks, random, root, paging, user, other, false);
+            frames.worse = true;
+            frames.run(moves ? static_cast<unsigned>(std::atoi(moves)) : 100);
+            resets += frames.resets();
+            told += frames.errors_told();
+        }
+        checks.that(resets > 0 && told > 3, "function resets, and errors of tables");
     }
     return checks.done();
 }
