@@ -359,7 +359,8 @@ void chains(Checks &checks, Random &random)
     bench.mix();
     unsigned resumed = 0, at_start = 0, cut_inside[2] = {};
     uint32_t seen = root.bar0(FERRY_BAR0_FAULT_LOG_PRODUCED);
-    for (unsigned round = 0; round < 150; round++) {
+    auto few = [&] { return resumed <= 80 || at_start <= 80 || cut_inside[0] <= 2 || cut_inside[1] <= 2; };
+    for (unsigned round = 0; round < 150 || (round < 1500 && few() && !checks.faults()); round++) {
         std::vector<Packet> packets;
         uint32_t bytes = 0;
         for (unsigned i = 1 + random.below(14); i; i--) {
