@@ -67,6 +67,8 @@ class MovingFrames
         errors_ = false;
         for (Ring *ring : users_)
             checks_.that(ring->wait(), "a user's last buffer");
+        // Behind a user's last FORGET it may be at work too, and the tables are made anew.
+        checks_.that(paging_.wait(), "the paging ring's last buffer");
         checks_.equal(wrong_, 0, "accesses of frames that nobody has any more");
         std::printf("    %u pages moved, %u FORGETs were cut, %u user buffers, %u times the last was aborted\n", moved_,
                     cut_, buffers_, aborted_);
