@@ -4,9 +4,9 @@
 # Compiled once, with the library and the contract suite (tests/contract/rules.mk).
 KMD_TEST_OBJECTS = $(call sanitized,$(KMD_LIBRARY) host-driver/ddi/flag_rules.c) $(BUILD)/obj-suite/$(KMD_LOADER).o
 KMD_TEST_HEADERS = $(HOST_HEADERS) $(wildcard sim/model/*.h tests/unit/kmd/*.h tests/unit/kmd/*/*.h) tests/seed.h
-KMD_TESTS := $(addprefix $(BUILD)/tests/test_,adapter cut_jobs doorbells each_access edges emptied_rings flip full_rings late_resets miniport \
-    notices own_faults page_tables paging_hazards paging_order paging_sizes resets user_confined user_hazards user_order user_places views \
-    virtual_caps virtual_entries virtual_fence virtual_order virtual_tiles)
+KMD_TESTS := $(addprefix $(BUILD)/tests/test_,adapter cut_jobs doorbells each_access edges emptied_rings flip full_rings \
+    late_resets miniport notices own_faults page_tables paging_hazards paging_order paging_sizes resets user_confined user_hazards \
+    user_order user_places views virtual_caps virtual_entries virtual_fence virtual_order virtual_tiles)
 
 $(KMD_TESTS): $(BUILD)/tests/%: tests/unit/kmd/%.c $$(KMD_TEST_OBJECTS) $$(KMD_TEST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
