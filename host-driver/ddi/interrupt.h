@@ -39,7 +39,7 @@ typedef struct _DXGKARGCB_NOTIFY_INTERRUPT_DATA {
         } DmaPreempted;
         // The buffer with this id did not come to its end; the node goes on with the next one. Counts as completed too.
         // Status STATUS_GRAPHICS_TRY_AGAIN_NOW: the reset of another node cut it off, and it is to be submitted again.
-        // Any other one: a fault of its own.
+        // Any other one: a fault of its own; so is this one where no reset has begun since it was submitted.
         struct {
             UINT FaultedFenceId;
             NTSTATUS Status;

@@ -20,21 +20,21 @@ static uint64_t swap_on(struct world *world, D3DKMT_HANDLE context, const D3DKMT
 static void a_job_that_a_reset_cuts_goes_on_where_it_was(void **state)
 {
     (void)state;
+    struct world *world = world_open_default();
+    struct player player[2] = {player_open(world), player_open(world)};
+    D3DKMT_HANDLE list[2][3];
+    uint64_t fence[2];
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned k = 0; k < 3; k++)
+            list[i][k] = create_filled(world, player[i].device, PAGES(2), 100 * i + k);
+        D3DDDI_MAKERESIDENT arguments = {
+            .hPagingQueue = player[i].queue, .NumAllocations = 3, .AllocationList = list[i]};
+        assert_int_equal(ferry_vidmm_make_resident(world->manager, &arguments), FERRY_PENDING);
+        assert_int_equal(ferry_vidmm_wait_paging(world->manager, player[i].queue, arguments.PagingFenceValue),
+                         FERRY_OK);
+    }
+    world->knobs->delay = 1;
     for (unsigned commands = 1; commands < 4; commands++) {
-        struct world *world = world_open_default();
-        struct player player[2] = {player_open(world), player_open(world)};
-        D3DKMT_HANDLE list[2][3];
-        uint64_t fence[2];
-        for (unsigned i = 0; i < 2; i++) {
-            for (unsigned k = 0; k < 3; k++)
-                list[i][k] = create_filled(world, player[i].device, PAGES(2), 100 * i + k);
-            D3DDDI_MAKERESIDENT arguments = {
-                .hPagingQueue = player[i].queue, .NumAllocations = 3, .AllocationList = list[i]};
-            assert_int_equal(ferry_vidmm_make_resident(world->manager, &arguments), FERRY_PENDING);
-            assert_int_equal(ferry_vidmm_wait_paging(world->manager, player[i].queue, arguments.PagingFenceValue),
-                             FERRY_OK);
-        }
-        world->knobs->delay = 1;
         world->knobs->hang_inside = commands;
         for (unsigned i = 0; i < 2; i++)
             fence[i] = swap_on(world, player[i].context, list[i], list[i][2]);
@@ -43,11 +43,11 @@ static void a_job_that_a_reset_cuts_goes_on_where_it_was(void **state)
         assert_int_equal(world->knobs->hang_inside, 0);
         assert_int_equal(world_statistics(world).faulted_jobs, 0);
         for (unsigned i = 0; i < 2; i++) {
-            expect_words(world, list[i][0], 100 * i + 1, PAGES(2));
-            expect_words(world, list[i][1], 100 * i, PAGES(2));
+            expect_words(world, list[i][0], 100 * i + commands % 2, PAGES(2));
+            expect_words(world, list[i][1], 100 * i + 1 - commands % 2, PAGES(2));
         }
-        world_close(world);
     }
+    world_close(world);
 }
 
 // A copy that overlaps itself is cut inside, whichever way it goes: what it wrote over it cannot read again.
@@ -165,8 +165,7 @@ static void a_reset_of_all_nodes_ends_what_is_with_the_device(void **state)
     world_close(world);
 }
 
-// As when a reset of another node has cut it.
-static void told_as_cut(struct world *world, unsigned node, uint64_t fence)
+static void say_it_is_cut(struct world *world, unsigned node, uint64_t fence)
 {
     struct ferry_vm_sched *sched = &world->manager->sched;
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_FAULTED};
@@ -174,6 +173,13 @@ static void told_as_cut(struct world *world, unsigned node, uint64_t fence)
     data.DmaFaulted.NodeOrdinal = node;
     data.DmaFaulted.Status = STATUS_GRAPHICS_TRY_AGAIN_NOW;
     sched->interface.DxgkCbNotifyInterrupt(sched->interface.DeviceHandle, &data);
+}
+
+// As when a reset of another node has cut it.
+static void told_as_cut(struct world *world, unsigned node, uint64_t fence)
+{
+    world->manager->sched.nodes[node].disturbed = fence;
+    say_it_is_cut(world, node, fence);
 }
 
 // What stands behind it in the device's ring runs first, so it cannot go again in its order: it ends, and is not said
@@ -294,6 +300,37 @@ static bool deaf(HANDLE adapter, ULONG message)
     return false;
 }
 
+// A miniport that says so where no reset was would be sent the job for ever.
+static void what_no_reset_has_cut_is_a_fault(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    struct ferry_vm_sched *sched = &world->manager->sched;
+    D3DKMT_HANDLE a = world_create(world, PAGES(1), CPU);
+    bool (*routine)(HANDLE, ULONG) = world->knobs->interrupt_routine;
+    world_require(world, a);
+    assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, 1, &world->context, NULL), FERRY_OK);
+    world->knobs->delay = 1;
+    for (unsigned resets = 0; resets < 2; resets++) { // also when there was one before it
+        enum ferry_vm_blame whom = FERRY_VM_NOBODY;
+        if (resets > 0)
+            assert_int_equal(ferry_vm_reset_node(sched, 2, &whom), FERRY_OK);
+        world->knobs->interrupt_routine = deaf;
+        world->knobs->fault_jobs = 1;
+        uint64_t fence = world_gpu_fill(world, a, 0, (uint32_t)PAGES(1), 0xAB0B0B0B), sent = sched->nodes[1].submitted;
+        for (unsigned turns = 0; turns < 20; turns++)
+            (void)machine_platform(world->machine).wait_for_progress(machine_platform(world->machine).context);
+        say_it_is_cut(world, 1, sent);
+        sched->interface.DxgkCbNotifyDpc(sched);
+        world->knobs->interrupt_routine = routine;
+        (void)ferry_test_miniport()->DxgkDdiInterruptRoutine(machine_adapter(world->machine), 0);
+        assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fence), FERRY_ERROR_FAULT);
+        assert_int_equal(sched->nodes[1].submitted, sent);
+        assert_int_equal(world_statistics(world).faulted_jobs, resets + 1);
+    }
+    world_close(world);
+}
+
 // A job has faulted, the one behind it has come to its end, and the manager hears of both amid a reset of another node,
 // or, of the first one, that it was cut off. It has its fault in the one case and goes again in the other. Not the
 // second, which writes over what it reads.
@@ -365,6 +402,7 @@ int main(void)
         cmocka_unit_test(what_a_reset_aborts_of_paging_is_built_again),
         cmocka_unit_test(what_is_cut_does_not_go_again_behind_what_the_device_still_has),
         cmocka_unit_test(what_the_device_had_no_place_for_runs_behind_what_a_reset_cuts),
+        cmocka_unit_test(what_no_reset_has_cut_is_a_fault),
         cmocka_unit_test(what_has_ended_behind_one_that_was_cut_does_not_run_twice),
         cmocka_unit_test(a_fault_told_amid_the_reset_of_another_node_is_one),
         cmocka_unit_test(paging_that_is_cut_does_not_go_again_behind_what_the_device_still_has),

@@ -38,11 +38,13 @@ static void mark(struct ferry_vm_sched *sched, unsigned number, uint64_t fence, 
 }
 
 // What the reset of another node cuts off is no fault, and goes again; a fault of its own is one whenever it is told.
+// So is what is said to be cut off and was sent behind every reset: sent again it might be told so for ever.
 // Where all nodes are reset what was cut off ends: its own node's turn comes too late to abort it.
-static NTSTATUS status_of_fault(const struct ferry_vm_sched *sched, unsigned number, NTSTATUS status)
+static NTSTATUS status_of_fault(const struct ferry_vm_sched *sched, unsigned number, uint64_t fence, NTSTATUS status)
 {
-    if (status != STATUS_GRAPHICS_TRY_AGAIN_NOW)
-        return NT_SUCCESS(status) ? STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE : status;
+    bool says_cut = status == STATUS_GRAPHICS_TRY_AGAIN_NOW;
+    if (!says_cut || fence > sched->nodes[number].disturbed)
+        return says_cut || NT_SUCCESS(status) ? STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE : status;
     return sched->reset_all && number != sched->paging_node ? STATUS_IO_TIMEOUT : STATUS_SUCCESS;
 }
 
@@ -81,7 +83,7 @@ static VOID notify_interrupt(HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DAT
         return;
     }
     if (faulted)
-        mark(sched, number, fence, status_of_fault(sched, number, data->DmaFaulted.Status));
+        mark(sched, number, fence, status_of_fault(sched, number, fence, data->DmaFaulted.Status));
     node->reported = fence;
     if (number != sched->paging_node)
         ferry_vm_jobs_reported(sched, number);
@@ -178,6 +180,8 @@ int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned number, enum ferr
     if (!NT_SUCCESS(sched->core->miniport->DxgkDdiQueryCurrentFence(sched->core->adapter, &current)) ||
         !widen(sched, number, current.CurrentFence, &done) || done < node->reported)
         done = node->reported;
+    for (unsigned i = 0; i < sched->node_count; i++)
+        sched->nodes[i].disturbed = sched->nodes[i].submitted;
     DXGKARG_RESETENGINE reset = {.NodeOrdinal = number};
     NTSTATUS status = sched->core->miniport->DxgkDdiResetEngine(sched->core->adapter, &reset);
     sched->resetting = false;

@@ -131,6 +131,7 @@ struct ferry_vm_node {
     uint64_t reported;  // newest one the miniport called done, at interrupt time
     uint64_t retired;   // taken over at DPC time
     uint64_t reset_at;  // up to here ended by a reset; late notifications about them mean nothing
+    uint64_t disturbed; // newest one given away when a reset of any node began: what came later none has cut off
     // Operations that wait for a job of it: the first of them, and the least number that any waits for.
     uint64_t hanging, hanging_for;
     struct ferry_vm_job *first, *last, *unsent; // in order; from unsent on not submitted

@@ -26,7 +26,7 @@ $(BUILD)/tests/rtl_local_tables: $(PAGE_TABLES_NEEDS)
 TEST_PROGRAMS += $(BUILD)/tests/page_tables_walk
 
 $(BUILD)/tests/page_tables_walk: tests/rtl/mmu/walk.py $(BUILD)/tests/rtl_page_tables
-	@printf '#!/bin/sh\nexec python3 $< $(BUILD)/tests/rtl_page_tables $(BUILD)/page_tables.txt\n' > $@
+	@printf '#!/bin/sh\nexec python3 $< $(BUILD)/tests/rtl_page_tables\n' > $@
 	@chmod +x $@
 
 BENCHES += $(BUILD)/bench/page_tables.json

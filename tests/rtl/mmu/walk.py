@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Walks the random tables that the page-table unit was asked about, by docs/manual/page-tables.md alone, and compares answers.
 
-usage: walk.py PROGRAM FILE      (PROGRAM writes FILE: the tables as they are in memory, and the unit's answers)
+usage: walk.py PROGRAM      (called with a file's name, PROGRAM writes into it the tables as they are in memory, and the unit's answers)
 """
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 PAGE = 1 << 12
 NONE, RANGE, PROTECTED, ABSENT, READ_ONLY, ERROR, ENTRY, TABLE_RANGE = 0, 5, 6, 17, 18, 19, 20, 21
@@ -71,8 +73,14 @@ class Tables:
 
 
 def main():
-    program, path = sys.argv[1:]
-    print(subprocess.run([program, path], check=True, stdout=subprocess.PIPE, text=True).stdout.strip())
+    program, = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:  # Several seeds may run at once.
+        path = Path(folder) / "tables"
+        print(subprocess.run([program, path], check=True, stdout=subprocess.PIPE, text=True).stdout.strip())
+        return compare(path)
+
+
+def compare(path):
     tables, compared, faults, wrong = None, 0, set(), []
     with open(path, encoding="ascii") as file:
         for line in file:
