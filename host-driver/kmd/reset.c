@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resets. The engine is one for all rings: a reset aborts every buffer that the device has fetched, whatever its node.
-// Buffers that still stand in a ring in host memory are untouched and run afterwards.
+// Buffers that still stand in a ring in host memory are taken back.
 #include <string.h>
 
 #include "kmd/internal.h"

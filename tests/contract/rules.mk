@@ -92,8 +92,7 @@ lint-wall:
 	@python3 $(CONTRACT_SUITE)/check_wall.py
 LINTS += lint-wall
 
-# The same tests on the real miniport over the reference model. Shares of GPU time are
-# judged on the memcpy machine alone (contract_residency_kmd says so and why); and our device has video memory.
+# The same tests on the real miniport over the reference model.
 KMD_SUITE_SOURCES := $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/model/*.c) \
 	$(addprefix host-driver/link/,dma_map.c problem.c)
 # The loader is compiled here, to go without the firmware's image.
@@ -102,8 +101,7 @@ KMD_LIBRARY := $(filter-out $(KMD_LOADER).c,$(KMD_SUITE_SOURCES))
 KMD_MACHINE := $(addprefix $(CONTRACT_SUITE)/,addresses crowd kmd_answers kmd_machine spy tiled window_watch world)
 KMD_OWN := $(KMD_LOADER) $(CONTRACT_SUITE)/kmd_on_model $(KMD_MACHINE)
 KMD_SUITE_OBJECTS := $(call sanitized,$(KMD_LIBRARY)) $(KMD_OWN:%=$(BUILD)/obj-suite/%.o)
-KMD_SUITE_TESTS := $(filter-out test_gpu_shares test_no_memory,$(SUITE_TESTS))
-KMD_SUITE_PROGRAMS := $(KMD_SUITE_TESTS:test_%=$(BUILD)/tests/contract_%_kmd)
+KMD_SUITE_PROGRAMS := $(SUITE_TESTS:test_%=$(BUILD)/tests/contract_%_kmd)
 
 $(KMD_OWN:%=$(BUILD)/obj-suite/%.o): CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
 $(KMD_OWN:%=$(BUILD)/obj-suite/%.o): | $(CONTRACT)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of the GPU each program has when they take turns. On the memcpy machine alone: its jobs take the time of
-// their bytes, those of the real miniport also what paging beside them takes, so that equal times are not equal jobs
-// there.
+// How much of the GPU each program has when they take turns.
 #include "crowd.h"
 
 static bool has_its_share(struct beside it)

@@ -462,15 +462,5 @@ int main(void)
         cmocka_unit_test(what_is_required_is_never_a_victim),
         cmocka_unit_test(R218_values_of_a_queue_grow_and_failures_burn_none),
     };
-    world_leaves_out(
-        "real", "more_devices_are_no_more_of_the_gpu",
-        "jobs of this machine take the time of the paging beside them, so their number says nothing of shares");
-    static const char *const of_no_memory[] = {
-        "R182_R206_without_a_memory_segment_the_paging_process_has_no_addresses",
-        "R206_R207_R212_with_a_memory_segment_it_has_some",
-        "R206_without_a_memory_segment_content_comes_and_goes_by_mapping_alone",
-    };
-    for (size_t i = 0; i < sizeof(of_no_memory) / sizeof(of_no_memory[0]); i++)
-        world_leaves_out("real", of_no_memory[i], "its device has video memory: contract_no_memory");
     return WORLD_RUN(tests);
 }
