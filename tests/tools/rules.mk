@@ -62,7 +62,7 @@ $(BUILD)/tests/replay: tests/tools/test_replay.py tests/tools/files.py tests/too
 	install -m 755 $< $@
 
 $(BUILD)/tests/replay_programs: tests/tools/test_programs.py tests/tools/files.py tests/tools/injection.py \
-    $(BUILD)/ferry $(BUILD)/tests/parts/ferry-fake
+    docs/manual/programs.md $(BUILD)/ferry $(BUILD)/tests/parts/ferry-fake
 	install -m 755 $< $@
 
 $(BUILD)/tests/policy $(BUILD)/tests/policy_refusals $(BUILD)/tests/advice $(BUILD)/tests/advice_sizes \

@@ -18,6 +18,7 @@ import injection  # noqa: E402
 
 FAKE, FERRY = ROOT / "build/tests/parts/ferry-fake", ROOT / "build/ferry"
 NEVERBALL, GLMARK2 = ROOT / "tests/data/neverball.memtrace.gz", ROOT / "tests/data/glmark2.memtrace.gz"
+PAGE = (ROOT / "docs/manual/programs.md").read_text()
 SEED = os.environ.get("FERRY_SEED", "20261122")
 folder = Path(tempfile.mkdtemp(prefix="ferry-programs-"))
 results = []
@@ -161,6 +162,9 @@ def real_programs():
     print(f"bytes paged by the protected one, beside two that take all they can get, alone: {paged}")
     check(first and alone and paged[0] <= 1.05 * paged[3] and paged[1] > 10 * paged[3], "a_protected_program_pages_as_if_alone",
           paged)
+    shown = run(FERRY, *three, "--backend", "model", "--quiet", "--no-advice").stdout
+    table = re.search(r"^  the programs .*\n(?:  \d .*\n){3}", shown, re.M)
+    check(table and table[0] in PAGE, "the_table_of_the_manual_is_of_such_a_run", shown)
     for seed in (1, 3):
         other = replay(f"model_three_seed_{seed}", *three, seed=seed).get("programs", [{}])[0]
         lone = replay(f"model_alone_seed_{seed}", NEVERBALL, "--vram", "9M", "--frames", "30", seed=seed)
