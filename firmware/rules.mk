@@ -5,7 +5,7 @@ FIRMWARE_BUILD := $(BUILD)/firmware
 # Other spellings of the compiler's name: set-up finds them.
 FIRMWARE_CC ?= riscv64-unknown-elf-gcc
 FIRMWARE_OBJCOPY = $(FIRMWARE_CC:gcc=objcopy)
-# Firmware RAM of the full configuration, and what the deepest chain of calls may take of it: 320 with gcc 12, 336 with
+# Firmware RAM of the full configuration, and what the deepest chain of calls may take of it: 272 with gcc 12, more with
 # gcc 14, whose code is smaller.
 FIRMWARE_RAM_BYTES := 8192
 FIRMWARE_STACK_BYTES := 336
