@@ -72,12 +72,27 @@ static int read_traces(struct ferry_session *session)
 
 // ---- What is made -------------------------------------------------------------------------------------------------
 
+// What no other back end looks at.
+static const char *of_the_simulation(const struct ferry_replay_options *options)
+{
+    return options->wave_file             ? "wave"
+           : options->read_latency_cycles ? "latency"
+           : options->link_latency_cycles ? "link-latency"
+           : options->stall_percent       ? "stall"
+                                          : NULL;
+}
+
 static int open_adapter(struct ferry_session *session)
 {
     const struct ferry_replay_options *options = session->options;
     const char *way = ferry_way_by_address(options->paging, options->tables, options->iommu);
     if (options->model == 1 && way) {
         ferry_complain("--%s is of GPU virtual addresses, which there are in driver model 2 alone", way);
+        return FERRY_EXIT_USAGE;
+    }
+    const char *simulated = of_the_simulation(options);
+    if (simulated && options->backend && strcmp(options->backend, "sim") != 0) {
+        ferry_complain("--%s is of the back end sim alone; a ferry-sim has it as an option of its own", simulated);
         return FERRY_EXIT_USAGE;
     }
     struct ferry_adapter_options adapter = {

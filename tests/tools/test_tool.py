@@ -117,6 +117,11 @@ def command_line():
     expect("flag_with_value", 2, "--quiet takes no value", "replay", small, "--quiet=1")
     expect("info_takes_no_trace", 2, "'x' is not understood", "info", "x")
     expect("unknown_backend", 2, "back end 'moon'.*BACKEND", "replay", small, "--backend", "moon")
+    for option in ("wave", "latency", "link-latency", "stall"):
+        expect(f"only_sim_has_{option}", 2, f"--{option} is of the back end sim alone", "replay", small, "--backend", "model",
+               f"--{option}", "7")
+        check(run("replay", small, "--quiet", "--backend", "sim", f"--{option}", folder / "7" if option == "wave" else "7").returncode == 0,
+              f"sim_has_{option}")
     expect("unknown_backend_fault", 2, "back end 'moon'.*BACKEND", "fault", "--backend", "moon")
     expect("fault_without_page_tables", 4, "back end 'sim': map addresses: .*As the double was told", "fault")
     expect("unknown_backend_info", 2, "back end 'moon'.*BACKEND", "info", "--backend", "moon")
