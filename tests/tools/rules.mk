@@ -42,7 +42,7 @@ $(BUILD)/tests/tool_content: tests/tools/test_content.c tests/seed.h \
 
 $(BUILD)/tests/parts/ferry-fake: $(wildcard tests/tools/fake_*.c) tests/tools/fake_ferry.h \
     $(call sanitized,$(TOOL_SOURCES) $(wildcard host-driver/vidmm/*/*.c) host-driver/ddi/flag_rules.c \
-    $(addprefix host-driver/umd/,operation_names.c version.c)) $(HOST_HEADERS) $(PAGE_ASSETS) $(FLAGS) $(CONTRACT)
+    $(addprefix host-driver/umd/,names.c version.c)) $(HOST_HEADERS) $(PAGE_ASSETS) $(FLAGS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c %.o,$^) $(LDLIBS) -o $@
 

@@ -199,6 +199,9 @@ struct ferry_fault {
 /// Take the oldest fault that was not taken yet. FERRY_OK and *found = false when there is none. The newest 1,024 are
 /// kept, of all programs together; a gap in `sequence` tells of older ones. Errors: ARGUMENT, HANDLE.
 int ferry_adapter_next_fault(struct ferry_adapter *adapter, struct ferry_fault *fault, bool *found);
+/// Name of a fault's `kind`, for example "PAGE_ABSENT"; "?" for a number that is none. What each is stands in
+/// docs/manual/contract.md (fault_kind). Any thread.
+const char *ferry_fault_name(uint32_t kind);
 
 /// Change the budget of video memory bytes for all programs together; evicts nothing by itself. 0 = no budget below the
 /// segment's size. Errors: HANDLE.

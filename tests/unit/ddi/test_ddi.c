@@ -10,6 +10,7 @@
 
 #include "ddi/miniport.h"
 #include "ferry/ferry.h"
+#include "ferry_contract.h"
 
 #define BIT(type, member, mask)                                                                                        \
     do {                                                                                                               \
@@ -139,6 +140,9 @@ static void names(void **state)
     for (unsigned i = 0; i < DXGK_OPERATION_COUNT; i++)
         for (unsigned j = 0; j < i; j++)
             assert_string_not_equal(ferry_operation_name(i), ferry_operation_name(j));
+    assert_string_equal(ferry_fault_name(FERRY_FAULT_KIND_PAGE_ABSENT), "PAGE_ABSENT");
+    assert_string_equal(ferry_fault_name(FERRY_FAULT_KIND_NONE), "NONE");
+    assert_string_equal(ferry_fault_name(UINT32_MAX), "?");
     assert_string_equal(ferry_ntstatus_name(STATUS_GRAPHICS_ALLOCATION_BUSY), "STATUS_GRAPHICS_ALLOCATION_BUSY");
     assert_string_equal(ferry_ntstatus_name(12345), "STATUS_?");
     assert_string_equal(ferry_hresult_name(E_PENDING), "E_PENDING");

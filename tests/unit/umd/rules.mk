@@ -16,10 +16,10 @@ $(UMD_CALL_TESTS): $(BUILD)/tests/umd_%: tests/unit/umd/test_%.c tests/unit/umd/
 	$(SANITIZED_TEST) $(filter %.c %.o,$^) -lcmocka -lpthread -o $@
 $(BUILD)/tests/umd_adapter: tests/unit/umd/below_adapter.h
 $(BUILD)/tests/umd_allocation: $(call sanitized,host-driver/umd/tiling.c)
-$(BUILD)/tests/umd_events: $(call sanitized,host-driver/umd/operation_names.c)
+$(BUILD)/tests/umd_events: $(call sanitized,host-driver/umd/names.c)
 $(BUILD)/tests/umd_queue: $(call sanitized,$(addprefix host-driver/,umd/recording.c umd/record_rectangle.c umd/chunks.c \
     vidmm/base/reached.c))
-$(BUILD)/tests/umd_process: $(call sanitized,host-driver/umd/events.c host-driver/umd/operation_names.c)
+$(BUILD)/tests/umd_process: $(call sanitized,host-driver/umd/events.c host-driver/umd/names.c)
 TEST_PROGRAMS += $(UMD_CALL_TESTS)
 
 # A job's recording, with the test in the manager's place.

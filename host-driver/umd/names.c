@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ddi/paging.h"
 #include "ferry/ferry.h"
+#include "ferry_contract.h"
 
 const char *ferry_operation_name(unsigned operation)
 {
@@ -30,4 +31,9 @@ const char *ferry_operation_name(unsigned operation)
         "NOTIFY_ALLOC",
     };
     return operation < DXGK_OPERATION_COUNT ? names[operation] : "?";
+}
+
+const char *ferry_fault_name(uint32_t kind)
+{
+    return ferry_fault_kind_name(kind);
 }
