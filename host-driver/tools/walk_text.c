@@ -6,7 +6,8 @@
 
 const char *ferry_step_text(const struct ferry_va_step *step, char text[FERRY_STEP_TEXT])
 {
-    const char *page = step->level ? "a page of 2 MiB" : step->group ? "one page of 64 KiB" : "a page of 4 KiB";
+    // Of a page it is the address' own place that is told, which is seldom where the page begins.
+    const char *page = step->level ? "in a page of 2 MiB" : step->group ? "in a page of 64 KiB" : "in a page of 4 KiB";
     char where[80] = "leads nowhere";
     if (step->valid && !step->is_page)
         snprintf(where, sizeof where, "to the table at 0x%" PRIx64 "%s", step->leads_to,

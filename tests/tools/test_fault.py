@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 FERRY, FAKE = Path.cwd() / "build/ferry", Path.cwd() / "build/tests/parts/ferry-fake"
-VALID, HOST, READ_ONLY, LEAF = 1, 2, 8, 32
+VALID, HOST, READ_ONLY, LEAF, GROUP = 1, 2, 8, 32, 64
 PAGE = (1 << 52) - (1 << 12)
 CAUSE = re.compile(r"  (\w+): (read|write) of 0x([0-9a-f]+), space (\d+); entry 0x([0-9a-f]+) at level (\d); (\d+) bytes")
 STEP = re.compile(r"  level (\d)  table 0x([0-9a-f]+)  entry +(\d+)  0x([0-9a-f]{16})  (.*)")
@@ -32,7 +32,8 @@ def leads_to(level, entry, address):
         return f"to the table at 0x{place:x}" + (" of host memory" if entry & HOST else "")
     size = {0: 12, 1: 21}[level]
     memory = "host memory" if entry & HOST else "video memory"
-    return f"at 0x{place + address % (1 << size):x} of {memory}" + (", read only" if entry & READ_ONLY else "")
+    page = "2 MiB" if level else "64 KiB" if entry & GROUP else "4 KiB"
+    return f"in a page of {page}, at 0x{place + address % (1 << size):x} of {memory}" + (", read only" if entry & READ_ONLY else "")
 
 
 def walk_is_right(lines, scene, tables):
@@ -50,7 +51,7 @@ def walk_is_right(lines, scene, tables):
         index = address >> 12 + 9 * height & 511
         if height != 3 - number or int(step[3]) != index or (table is not None and int(step[2], 16) != table):
             return f"level {height}: entry {step[3]} of table 0x{step[2]}"
-        if not step[5].endswith(leads_to(height, entry, address)):
+        if step[5] != leads_to(height, entry, address):
             return f"level {height}: {step[5]}"
         if entry & VALID and not entry & LEAF and bool(entry & HOST) != (tables == "system"):
             return f"level {height}: a table elsewhere than {tables}"
