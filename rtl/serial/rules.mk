@@ -24,7 +24,7 @@ $(BUILD)/rtl/lint-serial.stamp: $(RTL_SERIAL) $(RTL_SOURCES) sim/ferry_serial_si
 	$(YOSYS) $(YOSYS_STRICT) $(serial_reads)
 	@touch $@
 
-# LUT4, flip-flops and block RAMs of UART and frames as Yosys counts them for iCE40.
+# LUT4, flip-flops and block RAMs of the frames, without the UART, as Yosys counts them for iCE40.
 area-rtl-serial: $(CONTRACT)
 	@mkdir -p $(BUILD)/area
 	$(YOSYS) -q -p 'read_verilog -I$(GENERATED) $(FRAMES_ALONE); synth_ice40 -top ferry_frames; tee -o $(BUILD)/area/frames.txt stat'
