@@ -8,13 +8,16 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/// Refuse an output that is one of the inputs, or another output, under whatever name, or that cannot be written.
-/// Nothing is created yet. Any name may be NULL. Complains; returns an exit code.
+/// Refuse an output that is one of the inputs, or another output, under whatever name, or where the standard output
+/// goes, or that cannot be written. Nothing is created yet. Any name may be NULL. Complains; returns an exit code.
 int ferry_outputs_check(const char *const *outputs, size_t output_count, const char *const *inputs, size_t input_count);
 
 struct ferry_output {
     FILE *file;
-    char *part, *path; // part is renamed to path; NULL where it is written in place
+    // What becomes of it: part, a file beside its place (NULL: one without a name), gets the name path or, `into`, is
+    // copied into the file there. Both NULL where bytes go as they come.
+    char *part, *path;
+    bool into;
 };
 
 /// Returns 0, or -1 (errno tells why).
