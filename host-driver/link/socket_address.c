@@ -23,6 +23,7 @@
 
 #define CONNECT_SECONDS 10  // For who listens to take one that comes, or for another machine to say anything.
 #define TURN_SLICES     300 // Of 10 ms each.
+#define HOST_BYTES      256 // With the end of its name.
 
 const char *ferry_socket_path(const char *address)
 {
@@ -30,6 +31,22 @@ const char *ferry_socket_path(const char *address)
         return address + 5;
     }
     return strchr(address, '/') != NULL ? address : NULL;
+}
+
+const char *ferry_socket_wrong(const char *address)
+{
+    const char *path = ferry_socket_path(address), *colon = strrchr(address, ':');
+    if (path != NULL) {
+        const bool fits = path[0] != 0 && strlen(path) < sizeof(((struct sockaddr_un *)0)->sun_path);
+        return fits ? NULL : "no path, or one too long for a socket";
+    }
+    const char *port = colon != NULL ? colon + 1 : address;
+    if (port - address > HOST_BYTES || port[0] == 0 || port[strspn(port, "0123456789")] != 0) {
+        return "it is no unix:PATH and no HOST:PORT";
+    }
+    // getaddrinfo() takes a port's low bits; at port 0 the system chooses one, which nobody would be told.
+    const unsigned long number = strtoul(port, NULL, 10);
+    return number > UINT16_MAX ? "no port is above 65535" : number == 0 ? "no port is 0" : NULL;
 }
 
 static int fail(int fd, const char *what, const char *address, const char *why)
@@ -88,16 +105,6 @@ static bool connects(int fd, const struct sockaddr *to, socklen_t bytes)
     return true;
 }
 
-static bool unix_address(const char *path, struct sockaddr_un *to)
-{
-    *to = (struct sockaddr_un){.sun_family = AF_UNIX};
-    if (path[0] == 0 || strlen(path) >= sizeof(to->sun_path)) {
-        return false;
-    }
-    memcpy(to->sun_path, path, strlen(path) + 1);
-    return true;
-}
-
 static int connect_at(const char *address, const struct sockaddr_un *to)
 {
     const int fd = make(AF_UNIX);
@@ -151,10 +158,8 @@ static int take_turn(const char *path)
 
 static int unix_socket(const char *address, const char *path, bool listens)
 {
-    struct sockaddr_un to;
-    if (!unix_address(path, &to)) {
-        return fail(-1, listens ? "listen on" : "connect to", address, "no path, or one too long for a socket");
-    }
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    memcpy(to.sun_path, path, strlen(path) + 1);
     if (!listens) {
         return connect_at(address, &to);
     }
@@ -171,14 +176,8 @@ static int internet_socket(const char *address, bool listens)
     const char *what = listens ? "listen on" : "connect to";
     const char *colon = strrchr(address, ':');
     const char *port = colon != NULL ? colon + 1 : address;
-    char host[256] = "localhost";
+    char host[HOST_BYTES] = "localhost";
     size_t length = colon != NULL ? (size_t)(colon - address) : 0;
-    if (length >= sizeof(host) || port[0] == 0 || port[strspn(port, "0123456789")] != 0) {
-        return fail(-1, what, address, "it is no unix:PATH and no HOST:PORT");
-    }
-    if (strtoul(port, NULL, 10) > UINT16_MAX) { // getaddrinfo() takes its low bits.
-        return fail(-1, what, address, "no port is above 65535");
-    }
     const bool brackets = length > 2 && address[0] == '[' && address[length - 1] == ']'; // [::1]:5555
     length -= brackets ? 2 : 0;
     if (length != 0) {
@@ -217,7 +216,10 @@ static int internet_socket(const char *address, bool listens)
 
 static int any_socket(const char *address, bool listens)
 {
-    const char *path = ferry_socket_path(address);
+    const char *path = ferry_socket_path(address), *wrong = ferry_socket_wrong(address);
+    if (wrong != NULL) {
+        return fail(-1, listens ? "listen on" : "connect to", address, wrong);
+    }
     return path != NULL ? unix_socket(address, path, listens) : internet_socket(address, listens);
 }
 

@@ -8,6 +8,8 @@
 extern "C" {
 #endif
 
+/// Why it is no address, whoever may listen there, or NULL.
+const char *ferry_socket_wrong(const char *address);
 /// A connected descriptor, close-on-exec, or -1.
 int ferry_socket_connect(const char *address);
 /// A listening descriptor, close-on-exec, or -1. The socket file of a program that is gone is replaced.

@@ -67,10 +67,10 @@ static int set_option(const struct option *option, const char *value)
     return FERRY_EXIT_OK;
 }
 
-// The arguments that are no options: at most `most`.
+// The arguments that are no options: at most `most`, of which the first `pages` are no traces.
 struct operands {
     const char **to;
-    unsigned *count, most;
+    unsigned *count, most, pages;
 };
 
 // Read "--name VALUE" and "--name=VALUE"; other arguments go to *operands if it is not NULL.
@@ -86,7 +86,7 @@ static int read_options(int count, char **arguments, const struct option *option
                 return FERRY_EXIT_USAGE;
             }
             if (*operands->count == operands->most) {
-                ferry_complain("'%s' is one trace too many: %u at most", argument, operands->most);
+                ferry_complain("'%s' is one trace too many: %u at most", argument, operands->most - operands->pages);
                 return FERRY_EXIT_USAGE;
             }
             operands->to[(*operands->count)++] = argument;
@@ -152,7 +152,7 @@ static int replay(int count, char **arguments)
         {"quiet", FLAG, &options.quiet, 0, 0},
         {0},
     };
-    const struct operands traces = {options.trace_files, &options.trace_count, FERRY_MOST_TRACES};
+    const struct operands traces = {options.trace_files, &options.trace_count, FERRY_MOST_TRACES, 0};
     int status = read_options(count, arguments, table, &traces);
     if (status == FERRY_EXIT_OK && options.trace_count == 0) {
         ferry_complain("replay needs a trace file; try `ferry replay --help`");
@@ -179,7 +179,7 @@ static int policy(int count, char **arguments)
         {"quiet", FLAG, &options.quiet, 0, 0},
         {0},
     };
-    const struct operands traces = {options.trace_files, &options.trace_count, FERRY_LAB_MOST_TRACES};
+    const struct operands traces = {options.trace_files, &options.trace_count, FERRY_LAB_MOST_TRACES, 0};
     int status = read_options(count, arguments, table, &traces);
     if (status == FERRY_EXIT_OK && options.trace_count == 0) {
         ferry_complain("policy needs a trace file; try `ferry policy --help`");
@@ -202,7 +202,7 @@ static int trace(int count, char **arguments)
     struct ferry_import_options options = {0};
     unsigned files = 0;
     const struct option table[] = {{"out", TEXT, &options.out, 0, 0}, {"quiet", FLAG, &options.quiet, 0, 0}, {0}};
-    const struct operands operands = {&options.file, &files, 1};
+    const struct operands operands = {&options.file, &files, 1, 0};
     bool imports = count > 0 && strcmp(arguments[0], "import") == 0;
     int status = imports ? read_options(count - 1, arguments + 1, table, &operands) : FERRY_EXIT_OK;
     if (status == FERRY_EXIT_OK && files == 0) {
@@ -228,7 +228,7 @@ static int report(int count, char **arguments)
         {"quiet", FLAG, &options.quiet, 0, 0},
         {0},
     };
-    const struct operands operands = {files, &file_count, FERRY_LAB_MOST_TRACES + 1};
+    const struct operands operands = {files, &file_count, FERRY_LAB_MOST_TRACES + 1, 1};
     int status = read_options(count, arguments, table, &operands);
     if (status != FERRY_EXIT_OK)
         return status;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ferry-sim: the simulated device as a process of its own, for hosts on this machine or elsewhere.
+#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -66,6 +68,7 @@ static void on_signal(int number)
 
 struct settings {
     const char *address;
+    unsigned addresses; // So many were given.
     bool uart, pci, usb;
     char **command; // To be started for --pci, or NULL.
     uint64_t devices;
@@ -113,6 +116,7 @@ static int read_options(int count, char **arguments, struct settings *settings)
                 break;
             }
             settings->address = n + 1 < count ? arguments[n + 1] : NULL;
+            settings->addresses++;
             continue;
         }
         while (which < known && strcmp(options[which].name, arguments[n]) != 0) {
@@ -130,12 +134,14 @@ static int read_options(int count, char **arguments, struct settings *settings)
         }
         if (options[which].text != NULL) {
             *options[which].text = value;
+            settings->addresses += options[which].text == &settings->address;
             continue;
         }
         char *end;
         errno = 0;
         const uint64_t number = strtoull(value, &end, 0);
-        if (*end != 0 || *value == '-' || errno != 0 || number < options[which].least || number > options[which].most) {
+        if (*end != 0 || !isdigit((unsigned char)*value) || errno != 0 || number < options[which].least ||
+            number > options[which].most) {
             return usage("%s: no number that it takes", arguments[n]);
         }
         *options[which].number = number;
@@ -151,8 +157,14 @@ static int read_options(int count, char **arguments, struct settings *settings)
          (settings->command == NULL && (settings->address == NULL || ferry_socket_path(settings->address) == NULL)))) {
         return usage("%s", "--pci is one device, at unix:PATH or for a command behind --");
     }
-    return settings->address == NULL && !settings->uart && !settings->pci ? usage("%s is missing", "--listen ADDRESS")
-                                                                          : 0;
+    if (settings->addresses + (settings->command != NULL) > 1) {
+        return usage("%s", "there is one device's place: one --listen, --usb or --pci");
+    }
+    if (settings->address == NULL) {
+        return settings->uart || settings->pci ? 0 : usage("%s is missing", "--listen ADDRESS");
+    }
+    const char *wrong = ferry_socket_wrong(settings->address);
+    return wrong != NULL ? usage("no address to listen on: %s", wrong) : 0;
 }
 
 static void configure(const struct settings *settings, struct ferry_sim_config *config)
@@ -246,10 +258,21 @@ static int start_machine(const struct settings *settings)
     return status < 0 ? EXIT_SYSTEM : status;
 }
 
+/// A stream that is closed would be the next file or socket that is opened, and what is said to people would go there.
+static void keep_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) {
+            (void)open("/dev/null", O_RDWR);
+        }
+    }
+}
+
 int main(int count, char **arguments)
 {
     struct settings settings = {.devices = 1, .seed = 1};
     struct server_device devices[MOST_DEVICES] = {{0}};
+    keep_streams();
     if (count == 2 && (strcmp(arguments[1], "--help") == 0 || strcmp(arguments[1], "-h") == 0)) {
         fputs(help, stdout);
         return fflush(stdout) == 0 ? 0 : EXIT_SYSTEM;

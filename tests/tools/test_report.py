@@ -290,6 +290,7 @@ def bad_input():
     before = small.read_bytes()
     expect("no_page", 2, "needs a page to write")
     expect("no_trace", 2, "needs a page to write", folder / "x.html")
+    expect("nine_traces", 2, "one trace too many: 8 at most", folder / "x.html", *[small] * 9)
     expect("a_trace_instead_of_a_page", 2, "is no name of a page", small, small)
     (folder / "trace.html").write_bytes(before)
     expect("a_trace_that_is_the_page", 2, "a file to be read and a file to be written", folder / "trace.html", small, folder / "trace.html")

@@ -12,9 +12,14 @@
 
 static uint8_t device_descriptor[] = {18,   1,    0,    2,    0xff, 0x12, 0x13, 64, 0x09,
                                       0x12, 0x01, 0x00, 0x34, 0x02, 1,    2,    3,  1};
-static const uint8_t configuration[] = {9,    2, 32, 0, 1, 1, 0,  0x80, 250, 9, 4, 3,    0, 2,  0xff, 0x14,
-                                        0x15, 0, 7,  5, 1, 2, 64, 0,    5,   7, 5, 0x81, 2, 32, 0,    6};
+static const uint8_t whole[] = {9,    2, 32, 0, 1, 1, 0,  0x80, 250, 9, 4, 3,    0, 2,  0xff, 0x14,
+                                0x15, 0, 7,  5, 1, 2, 64, 0,    5,   7, 5, 0x81, 2, 32, 0,    6};
+static const uint8_t *configuration = whole; // What it says of itself, and how that ends.
+static size_t configuration_bytes;
+static atomic_int configuration_result;
 static atomic_int descriptor_bytes, reset_result, refuses; // Requests are: the device's own word for it.
+static atomic_int gives;                                   // So many bytes comes with what is asked of it.
+static uint8_t given[256];                                 // What came with a request.
 static atomic_int outs, out_result;                        // So many packets are taken; how the next one ends.
 static atomic_int ins, in_bytes, in_result;                // So many come, of so many bytes; how the next one ends.
 static atomic_int moved_out;                               // Bytes that the device has taken.
@@ -41,14 +46,22 @@ static enum redir_result control(void *context, const uint8_t setup[8], uint8_t 
 
     (void)context;
     if (setup[0] == 0x80 && setup[1] == 6) {
-        const size_t bytes = setup[3] == 1 ? (size_t)descriptor_bytes : sizeof configuration;
+        const size_t bytes = setup[3] == 1 ? (size_t)descriptor_bytes : configuration_bytes;
         *moved = bytes < room ? bytes : room;
         memcpy(data, answer, *moved);
-        return REDIR_DONE;
+        return setup[3] == 1 ? REDIR_DONE : (enum redir_result)configuration_result;
     }
     memcpy(asked, setup, sizeof asked);
-    if (setup[0] == 0x81 && setup[1] == 10) {
+    if (refuses) {
+        data[0] = 9;
+    } else if (setup[0] == 0x81 && setup[1] == 10) {
         data[0] = 5;
+        *moved = room;
+    } else if (setup[0] & 0x80) {
+        *moved = (size_t)gives < room ? (size_t)gives : room;
+        memset(data, 0x5a, *moved);
+    } else {
+        memcpy(given, data, room < sizeof given ? room : sizeof given);
         *moved = room;
     }
     return refuses ? REDIR_STALL : REDIR_DONE;

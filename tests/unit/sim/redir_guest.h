@@ -87,6 +87,33 @@ static void bulk(uint32_t id, uint8_t endpoint, uint32_t length, const void *dat
     say(usb_redir_bulk_packet, id, &header, sizeof header, data, data ? length : 0);
 }
 
+static void control_transfer(uint32_t id, uint8_t type, uint16_t length, const void *data, size_t bytes)
+{
+    struct usb_redir_control_packet_header header = {.endpoint = type & 0x80,
+                                                     .request = 0x21,
+                                                     .requesttype = type,
+                                                     .value = 0x1234,
+                                                     .index = 0x5678,
+                                                     .length = length};
+
+    say(usb_redir_control_packet, id, &header, sizeof header, data, bytes);
+}
+
+// How it ended, how much of it went, and what came.
+static void expect_control(uint32_t id, uint8_t status, uint16_t length, size_t bytes)
+{
+    struct usb_redir_control_packet_header header;
+
+    assert_true(hear(usb_redir_control_packet));
+    memcpy(&header, came.bytes, sizeof header);
+    assert_int_equal(came.id, id);
+    assert_int_equal(header.status, status);
+    assert_int_equal(header.length, length);
+    assert_int_equal(came.length, sizeof header + bytes);
+    for (size_t n = 0; n < bytes; n++)
+        assert_int_equal(came.bytes[sizeof header + n], 0x5a);
+}
+
 // The next transfer that ends.
 static void expect_end(uint32_t id, uint8_t status, uint32_t length, uint8_t first)
 {

@@ -36,7 +36,10 @@ static int setup(void **state)
     stop = 0;
     descriptor_bytes = 18;
     reset_result = REDIR_DONE;
-    refuses = outs = ins = moved_out = 0;
+    refuses = outs = ins = moved_out = gives = 0;
+    configuration = whole;
+    configuration_bytes = sizeof whole;
+    configuration_result = REDIR_DONE;
     out_result = in_result = REDIR_NAK;
     breaks = NULL;
     listener = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -116,6 +119,85 @@ static void a_device_that_does_not_answer_is_none(void **state)
     assert_false(hear(usb_redir_configuration_status));
 }
 
+static bool comes_anew(const uint8_t *says, size_t bytes)
+{
+    close(guest);
+    configuration = says;
+    configuration_bytes = bytes;
+    greet();
+    return hear(usb_redir_interface_info);
+}
+
+// What a device says of itself is not believed beyond its end, nor is more of it taken than there is room for.
+static void descriptors_that_are_broken_are_read_as_far_as_they_go(void **state)
+{
+    enum { HEAD = 9, INTERFACE = 9, MANY = 40 };
+    static const uint8_t of_no_length[] = {9, 2, 20, 0, 1, 1, 0, 0x80, 250, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t of_one_byte[] = {9, 2, 20, 0, 1, 1, 0, 0x80, 250, 1, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t cut_off[] = {9, 2, 18, 0, 1, 1, 0, 0x80, 250, 9, 4, 0, 0, 0};
+    static const uint8_t short_interface[] = {9, 2, 17, 0, 1, 1, 0, 0x80, 250, 8, 4, 0, 0, 0, 0, 0, 0};
+    static const uint8_t endpoints_too[] = {9, 2, 35, 0, 1, 1, 0, 0x80, 250,  9,    4, 0, 0, 2, 0xff, 0, 0, 0, 6, 5,
+                                            1, 2, 0,  2, 7, 5, 2, 2,    0x40, 0x02, 1, 7, 5, 3, 0x37, 8, 0, 1, 5};
+    static uint8_t many[HEAD + MANY * INTERFACE] = {9, 2, 0, 0, MANY, 1, 0, 0x80, 250};
+    struct usb_redir_interface_info_header interfaces;
+    struct usb_redir_ep_info_header endpoints = {0};
+
+    (void)state;
+    // A device of no interface is none, and each next guest is served.
+    for (unsigned i = 0; i < 4; i++) {
+        const uint8_t *says[] = {of_no_length, of_one_byte, cut_off, short_interface};
+        const size_t bytes[] = {sizeof of_no_length, sizeof of_one_byte, sizeof cut_off, sizeof short_interface};
+        comes_anew(says[i], bytes[i]);
+        assert_false(hear(usb_redir_device_connect) && hear(usb_redir_device_connect));
+    }
+    configuration_result = REDIR_STALL;
+    assert_false(comes_anew(whole, sizeof whole));
+    configuration_result = REDIR_DONE;
+    assert_true(comes_anew(endpoints_too, sizeof endpoints_too));
+    assert_true(hear(usb_redir_ep_info));
+    memcpy(&endpoints, came.bytes, came.length < sizeof endpoints ? came.length : sizeof endpoints);
+    assert_int_equal(endpoints.type[1], usb_redir_type_invalid); // It is a byte too short.
+    assert_int_equal(endpoints.type[2], usb_redir_type_bulk);
+    assert_int_equal(endpoints.max_packet_size[2], 0x240);
+    assert_int_equal(endpoints.type[3], usb_redir_type_interrupt);
+    for (uint8_t n = 0; n < MANY; n++)
+        memcpy(many + HEAD + n * INTERFACE, ((const uint8_t[]){9, 4, n, 0, 0, 0xff, 0, 0, 0}), INTERFACE);
+    assert_true(comes_anew(many, sizeof many));
+    memcpy(&interfaces, came.bytes, sizeof interfaces);
+    assert_int_equal(interfaces.interface_count, 32);
+    assert_int_equal(interfaces.interface[31], 31);
+    assert_true(hear(usb_redir_device_connect));
+}
+
+static void a_request_has_its_bytes_and_gets_its_answer(void **state)
+{
+    static uint8_t data[300];
+    struct usb_redir_control_packet_header odd = {.endpoint = 0x80, .request = 0x21, .requesttype = 0x40};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)(i * 7);
+    gives = 5;
+    control_transfer(1, 0xc0, 300, NULL, 0);
+    expect_control(1, usb_redir_success, 5, 5);
+    assert_memory_equal(asked, ((const uint8_t[]){0xc0, 0x21, 0x34, 0x12, 0x78, 0x56, 44, 1}), 8);
+    control_transfer(2, 0x40, 100, data, 100);
+    expect_control(2, usb_redir_success, 100, 0);
+    assert_memory_equal(given, data, 100);
+    assert_memory_equal(asked, ((const uint8_t[]){0x40, 0x21, 0x34, 0x12, 0x78, 0x56, 100, 0}), 8);
+    control_transfer(3, 0x40, 0, NULL, 0);
+    expect_control(3, usb_redir_success, 0, 0);
+    // One that goes out on an endpoint that comes in has no bytes to go, and never reaches the device.
+    memset(asked, 0, sizeof asked);
+    odd.length = 100;
+    say(usb_redir_control_packet, 4, &odd, sizeof odd, NULL, 0);
+    expect_control(4, usb_redir_inval, 0, 0);
+    assert_memory_equal(asked, ((const uint8_t[8]){0}), 8);
+    refuses = 1;
+    control_transfer(5, 0xc0, 300, NULL, 0);
+    expect_control(5, usb_redir_stall, 0, 0);
+}
+
 static void what_the_device_refuses_is_as_before(void **state)
 {
     uint8_t number = 1, setting[2] = {3, 4};
@@ -140,6 +222,9 @@ static void what_the_device_refuses_is_as_before(void **state)
     say(usb_redir_set_alt_setting, 5, setting, 2, NULL, 0);
     assert_true(hear(usb_redir_alt_setting_status));
     assert_memory_equal(came.bytes, ((const uint8_t[]){usb_redir_stall, 3, 4}), 3);
+    say(usb_redir_get_alt_setting, 5, setting, 1, NULL, 0);
+    assert_true(hear(usb_redir_alt_setting_status));
+    assert_memory_equal(came.bytes, ((const uint8_t[]){usb_redir_stall, 3, 0}), 3);
     say(usb_redir_get_configuration, 6, NULL, 0, NULL, 0);
     expect_configuration(6, usb_redir_success, 1);
     refuses = 0;
@@ -216,6 +301,67 @@ static void what_comes_ends_when_it_is_full_or_short(void **state)
     in_result = REDIR_NAK;
 }
 
+// Of those that wait the one that is meant, and none when it has ended; an endpoint is four bits and a direction.
+static void whoever_is_cancelled_is_the_one_that_is_meant(void **state)
+{
+    static uint8_t data[100];
+
+    (void)state;
+    for (uint32_t id = 1; id < 4; id++) {
+        bulk(id, 0x01, 100, data);
+        bulk(id + 10, 0x81, 100, NULL);
+    }
+    cancel(99);
+    cancel(12);
+    expect_end(12, usb_redir_cancelled, 0, 0);
+    cancel(3);
+    expect_end(3, usb_redir_cancelled, 0, 0);
+    cancel(12);
+    cancel(1);
+    expect_end(1, usb_redir_cancelled, 0, 0);
+    cancel(11);
+    expect_end(11, usb_redir_cancelled, 0, 0);
+    outs = 2;
+    expect_end(2, usb_redir_success, 100, 0);
+    in_bytes = 3;
+    ins = 1;
+    expect_end(13, usb_redir_success, 3, 0x40);
+    outs = 2;
+    bulk(20, 0x71, 100, data);
+    expect_end(20, usb_redir_success, 100, 0);
+    bulk(21, 0xf1, 100, NULL);
+    ins = 1;
+    expect_end(21, usb_redir_success, 3, 0x40);
+    // Nothing at all is a packet too.
+    outs = 1;
+    bulk(22, 0x01, 0, data);
+    expect_end(22, usb_redir_success, 0, 0);
+    assert_int_equal(outs, 0);
+}
+
+// What does not fit into the socket waits for a guest that reads late, and is whole.
+static void answers_wait_for_a_guest_that_reads_late(void **state)
+{
+    enum { EACH = 100000, COUNT = 9 };
+
+    (void)state;
+    in_bytes = 64;
+    ins = COUNT * ((EACH + 63) / 64);
+    for (uint32_t id = 0; id < COUNT; id++)
+        bulk(id, 0x81, EACH / 64 * 64, NULL);
+    ins = COUNT * (EACH / 64);
+    for (int left = -1; left != ins && ins > COUNT * (EACH / 64) / 4;) {
+        left = ins;
+        for (unsigned i = 0; i < 100; i++)
+            rest();
+    }
+    for (uint32_t id = 0; id < COUNT; id++) {
+        assert_true(hear(usb_redir_bulk_packet));
+        assert_int_equal(came.id, id);
+        assert_int_equal(came.length, sizeof(struct usb_redir_bulk_packet_header) + EACH / 64 * 64);
+    }
+}
+
 // Each that ends makes room for another one, in number and in bytes.
 static void so_many_wait_and_no_more(void **state)
 {
@@ -261,6 +407,34 @@ static void who_takes_it_for_another_device_is_hung_up_on(void **state)
     assert_false(hear(usb_redir_configuration_status) && hear(usb_redir_configuration_status));
 }
 
+// One that is to be hung up on stays so, whatever else he says; who says nothing makes way; and a signal ends it all.
+static void who_replaces_whom(void **state)
+{
+    struct {
+        uint32_t head[3];
+        uint8_t stream[3];
+    } __attribute__((packed)) odd = {{usb_redir_start_iso_stream, 3, 1}, {0x81, 1, 1}};
+    uint8_t both[sizeof odd + 12], byte;
+    const uint32_t reset[3] = {usb_redir_reset, 0, 2};
+
+    (void)state;
+    memcpy(both, &odd, sizeof odd);
+    memcpy(both + sizeof odd, reset, 12);
+    assert_true(hear(usb_redir_device_connect));
+    assert_int_equal(send(guest, both, sizeof both, MSG_NOSIGNAL), sizeof both);
+    assert_false(hear(usb_redir_device_connect));
+    close(guest);
+    int silent = knock();
+    greet();
+    assert_true(hear(usb_redir_device_connect));
+    while (recv(silent, &byte, 1, 0) > 0) { // A hello.
+    }
+    assert_int_equal(recv(silent, &byte, 1, 0), 0);
+    close(silent);
+    stop = 1;
+    assert_false(hear(usb_redir_configuration_status));
+}
+
 // The simulation has stopped: there is no device any more for anybody, and that is an error.
 static void a_device_that_breaks_ends_it(void **state)
 {
@@ -289,11 +463,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_device_says_what_it_is),
         CASE(a_device_that_does_not_answer_is_none),
+        CASE(descriptors_that_are_broken_are_read_as_far_as_they_go),
+        CASE(a_request_has_its_bytes_and_gets_its_answer),
         CASE(what_the_device_refuses_is_as_before),
         CASE(bytes_go_in_order_and_a_stall_ends_their_transfer),
         CASE(what_comes_ends_when_it_is_full_or_short),
+        CASE(whoever_is_cancelled_is_the_one_that_is_meant),
+        CASE(answers_wait_for_a_guest_that_reads_late),
         CASE(so_many_wait_and_no_more),
         CASE(who_takes_it_for_another_device_is_hung_up_on),
+        CASE(who_replaces_whom),
         cmocka_unit_test_setup_teardown(a_device_that_breaks_ends_it, setup, nothing),
     };
 
