@@ -172,14 +172,23 @@ int ferry_usb_start(libusb_context **usb)
     return FERRY_OK;
 }
 
+/// Everything on USB, or an error.
+static ssize_t list_all(libusb_context *usb, libusb_device ***all)
+{
+    const ssize_t there = ferry_usb_library()->get_device_list(usb, all);
+    if (there < 0) {
+        ferry_problem_set("the system does not tell what is on USB: %s", ferry_usb_library()->strerror((int)there));
+    }
+    return there;
+}
+
 int ferry_usb_open(libusb_context *usb, const char *address, libusb_device_handle **handle, char where[FERRY_USB_WHERE])
 {
     libusb_device **all;
     struct found one = {0}, other;
     unsigned count = 0;
-    const ssize_t there = ferry_usb_library()->get_device_list(usb, &all);
+    const ssize_t there = list_all(usb, &all);
     if (there < 0) {
-        ferry_problem_set("the system does not tell what is on USB: %s", ferry_usb_library()->strerror((int)there));
         return FERRY_ERROR_BACKEND;
     }
     for (ssize_t n = 0; n < there; n++) {
@@ -213,6 +222,13 @@ static void tell(const struct found *found, ferry_candidate_callback *callback, 
     callback(context, &candidate);
 }
 
+static void tell_that_nobody_looked(int error, ferry_candidate_callback *callback, void *context)
+{
+    struct ferry_candidate candidate = {.backend = "usb", .what = "USB"};
+    ferry_candidate_judge(&candidate, error, FERRY_REACH_READY);
+    callback(context, &candidate);
+}
+
 void ferry_usb_list(ferry_candidate_callback *callback, void *context)
 {
     libusb_context *usb;
@@ -222,12 +238,10 @@ void ferry_usb_list(ferry_candidate_callback *callback, void *context)
     ferry_problem_clear();
     const int error = ferry_usb_start(&usb);
     if (error != FERRY_OK) {
-        struct ferry_candidate candidate = {.backend = "usb", .what = "USB"};
-        ferry_candidate_judge(&candidate, error, FERRY_REACH_READY);
-        callback(context, &candidate);
+        tell_that_nobody_looked(error, callback, context);
         return;
     }
-    const ssize_t there = ferry_usb_library()->get_device_list(usb, &all);
+    const ssize_t there = list_all(usb, &all);
     for (ssize_t n = 0; n < there; n++) {
         if (look_at(all[n], false, &found)) {
             tell(&found, callback, context);
@@ -235,6 +249,8 @@ void ferry_usb_list(ferry_candidate_callback *callback, void *context)
     }
     if (there >= 0) {
         ferry_usb_library()->free_device_list(all, 1);
+    } else {
+        tell_that_nobody_looked(FERRY_ERROR_BACKEND, callback, context);
     }
     ferry_usb_library()->exit(usb);
 }

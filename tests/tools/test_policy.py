@@ -245,6 +245,47 @@ def what_came_in_is_somebodys():
     check(not wrong, "what_came_in_is_somebodys", wrong[:1])
 
 
+def what_ends_early_and_what_comes_late():
+    """Two programs end in their first frame; what the third creates and destroys long after is played, counted, and its own."""
+    short, long = folder / "short.memtrace", folder / "long.memtrace"
+    short.write_text(f"a 1 {PAGE} buffer\nw 1 0 {PAGE}\nd 1\nf\n")
+    long.write_text("".join(f"a {i} {PAGE * 2} buffer\nw {i} 0 {PAGE * 2}\nd {i}\nf\nx {i}\n" for i in range(40)))
+    path = folder / "early.json"
+    for traces, ends in (((short, short, long), (1, 1, 80)), ((long, short, short), (80, 1, 1)), ((short, long, short), (1, 80, 1))):
+        done = ferry(*traces, "--vram", "64K", "--policy", "lru,ours", "--no-advice", "--quiet", "--json", path)
+        report = json.loads(path.read_text())
+        check(done.returncode == 0 and report["jobs"] == 42
+              and all(run["programs_bytes_in"] == [PAGE * n for n in ends] for run in report["runs"]),
+              f"who_ends_early_ends_nobody_else_{ends.index(80)}", report)
+    check(figures(long, "--vram", "64K", "--policy", "lru", "--no-advice")["most_living_bytes"] == 2 * PAGE, "who_is_destroyed_lives_no_more")
+
+
+def what_counts_after_a_while():
+    """The figures of the worst frames, and of those after the third, of traces of which they are known."""
+    trace = folder / "while.memtrace"
+    new = lambda i: f"a {i} {PAGE} buffer\nw {i} 0 {PAGE}\nd {i}\n"
+    trace.write_text("".join(new(i) * (i in (50, 100, 150)) + "f\n" for i in range(200)))
+    run = figures(trace, "--vram", "64K", "--policy", "lru", "--no-advice")["runs"][0]
+    check((run["worst_frame_bytes"], run["percentile_99_frame_bytes"]) == (PAGE, PAGE), "three_frames_of_200_are_more_than_1_percent", run)
+    trace.write_text("".join(new(i) * (i in (50, 100)) + "f\n" for i in range(200)))
+    run = figures(trace, "--vram", "64K", "--policy", "lru", "--no-advice")["runs"][0]
+    check((run["worst_frame_bytes"], run["percentile_99_frame_bytes"]) == (PAGE, 0), "two_frames_of_200_are_not", run)
+    # What is created where another one was in the same frame is named in it too.
+    trace.write_text((new(1) + "x 1\n" + new(2) + "x 2\nf\n") * 3)
+    report = figures(trace, "--vram", "64K", "--policy", "lru", "--no-advice")
+    check(report["median_frame_bytes"] == report["largest_frame_bytes"] == 2 * PAGE, "who_comes_where_one_went_counts_in_the_frame", report)
+    # Three that take turns in two pages for three frames, then one of them alone; and the same without an end of any frame.
+    turns = "".join(f"a {i} {PAGE} buffer\nw {i} 0 {PAGE}\n" for i in (1, 2, 3)) + "d 1\nd 2\nd 3\nf\n" * 3
+    names = ("evictions", "evictions_after_warm_up", "bytes_after_warm_up", "paged_after_warm_up")
+    trace.write_text(turns + "d 3\nf\n" * 5)
+    run = figures(trace, "--vram", "8K", "--policy", "lru", "--no-advice")["runs"][0]
+    check([run[name] for name in names] == [7, 0, 0, 0], "what_pages_while_it_loads_is_not_counted_after_that", run)
+    trace.write_text(turns.replace("f\n", ""))
+    run = figures(trace, "--vram", "8K", "--policy", "lru", "--no-advice")["runs"][0]
+    check(run["evictions"] == run["evictions_after_warm_up"] == 7 and run["bytes_after_warm_up"] == run["bytes_in"] + run["bytes_out"] > 0
+          and run["paged_after_warm_up"] > 0, "of_a_trace_that_ends_before_all_counts", run)
+
+
 def several_programs():
     """Weights are the manager's: who has more of them pages less. The policies know nothing of them, and nobody is protected."""
     runs = [figures(NEVERBALL, NEVERBALL, "--vram", "9M", "--policy", "ours,lru", "--no-advice", *more)["runs"]
@@ -282,5 +323,7 @@ what_was_needed_while_it_loaded()
 the_lines_of_the_picture()
 a_sweep()
 what_came_in_is_somebodys()
+what_ends_early_and_what_comes_late()
+what_counts_after_a_while()
 several_programs()
 sys.exit(end())

@@ -428,8 +428,12 @@ static void the_list_has_what_the_system_tells(void **state)
     told.count = 0;
     usb.count = LIBUSB_ERROR_IO;
     ferry_backend_usb.list(take, &told);
-    assert_int_equal(told.count, 0);
+    assert_int_equal(told.count, 1);
+    assert_string_equal(told.candidates[0].backend, "usb");
+    assert_int_equal(told.candidates[0].reach, FERRY_REACH_BLOCKED);
+    assert_string_equal(told.candidates[0].problem, "the system does not tell what is on USB: it is broken");
     nothing_is_left();
+    told.count = 0;
     usb.init = LIBUSB_ERROR_IO;
     ferry_backend_usb.list(take, &told);
     assert_int_equal(told.count, 1);
