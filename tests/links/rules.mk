@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The same device behind other links. `socket` is who is served and refused, and deaths; `serial` the host's side of a serial port,
-# `usb` of a USB port; `pci_slot` the simulated slot, with a test where a virtual machine would be; `replays` one replay on all.
+# The same device behind other links. `simulator` is what ferry-sim is told, `socket` who is served and refused, and deaths;
+# `serial` the host's side of a serial port, `usb` of a USB port; `pci_slot` the simulated slot, with a test where a virtual machine
+# would be; `replays` one replay on all.
 # The system tests run there too, of which `make test` takes some: the whole set with `make test-links`.
 
 LINK_SAMPLE := failures
@@ -8,6 +9,10 @@ LINK_SAMPLE := failures
 FRAMED_SAMPLE := residency runs calls call_backs
 
 $(BUILD)/tests/socket: tests/links/test_socket.py tests/links/frames.py tests/links/peers.py $(BUILD)/ferry $(BUILD)/ferry-sim
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+$(BUILD)/tests/simulator: tests/links/test_simulator.py $(BUILD)/ferry $(BUILD)/ferry-sim
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
@@ -64,7 +69,7 @@ $(FRAMED_SAMPLE:%=$(BUILD)/tests/system_%_usb): $(BUILD)/tests/system_%_usb: $(B
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec python3 tests/links/on_simulator.py --link usb %s "$$@"\n' $< > $@ && chmod +x $@
 
-TEST_PROGRAMS += $(BUILD)/tests/socket $(BUILD)/tests/serial $(BUILD)/tests/usb $(BUILD)/tests/pci_slot $(BUILD)/tests/replays \
+TEST_PROGRAMS += $(addprefix $(BUILD)/tests/,simulator socket serial usb pci_slot replays) \
     $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket) $(FRAMED_SAMPLE:%=$(BUILD)/tests/system_%_uart) \
     $(FRAMED_SAMPLE:%=$(BUILD)/tests/system_%_usb)
 LONG_RANDOM += $(BUILD)/tests/serial $(BUILD)/tests/usb

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the tool. `tools` runs the real tool linked against a double of the library, where any fault can be ordered;
-# `tool_text` is what it reads and shows; `tool_output` where its files go; `tool_list` has that double, and simulators to be found; `replay` runs the real thing on both back
-# ends, `fault` the walks of
+# `tool_text` is what it reads and shows; `tool_output` where its files go; `tool_list` has that double, and simulators to be found;
+# `replay` runs the real thing on both back ends, `fault` the walks of
 # its faults, `spaces` the picture of addresses over time,
 # `replay_programs` several traces at once; `import` reads dumps, `import_calls` each call of them, `import_refusals` those that are none,
 # `import_programs` whole programs with their threads and contexts; `recorder` tinygrad's programs;
@@ -12,7 +12,7 @@
 TOOL_PARTS := $(call sanitized,host-driver/tools/tool.c host-driver/tools/id_map.c)
 TOOL_HEADERS := $(wildcard host-driver/tools/*.h)
 
-TEST_PROGRAMS += $(BUILD)/tests/tool_text $(BUILD)/tests/tool_output $(BUILD)/tests/tool_trace $(BUILD)/tests/tool_content $(BUILD)/tests/tools $(BUILD)/tests/replay \
+TEST_PROGRAMS += $(addprefix $(BUILD)/tests/tool_,output text trace content) $(BUILD)/tests/tools $(BUILD)/tests/replay \
     $(BUILD)/tests/replay_programs $(BUILD)/tests/policy $(BUILD)/tests/policy_refusals $(BUILD)/tests/advice \
     $(BUILD)/tests/advice_sizes $(BUILD)/tests/long_traces \
     $(BUILD)/tests/import $(BUILD)/tests/import_calls $(BUILD)/tests/import_refusals $(BUILD)/tests/import_programs \

@@ -257,7 +257,8 @@ def what_ends_early_and_what_comes_late():
         check(done.returncode == 0 and report["jobs"] == 42
               and all(run["programs_bytes_in"] == [PAGE * n for n in ends] for run in report["runs"]),
               f"who_ends_early_ends_nobody_else_{ends.index(80)}", report)
-    check(figures(long, "--vram", "64K", "--policy", "lru", "--no-advice")["most_living_bytes"] == 2 * PAGE, "who_is_destroyed_lives_no_more")
+    living = figures(long, "--vram", "64K", "--policy", "lru", "--no-advice")["most_living_bytes"]
+    check(living == 2 * PAGE, "who_is_destroyed_lives_no_more", living)
 
 
 def what_counts_after_a_while():

@@ -36,7 +36,7 @@ static int setup(void **state)
     stop = 0;
     descriptor_bytes = 18;
     reset_result = REDIR_DONE;
-    refuses = outs = ins = moved_out = gives = 0;
+    refuses = outs = ins = moved_out = gives = idles = 0;
     configuration = whole;
     configuration_bytes = sizeof whole;
     configuration_result = REDIR_DONE;
@@ -339,7 +339,8 @@ static void whoever_is_cancelled_is_the_one_that_is_meant(void **state)
     assert_int_equal(outs, 0);
 }
 
-// What does not fit into the socket waits for a guest that reads late, and is whole.
+// What does not fit into the socket waits for a guest that reads late, and is whole, also when the device has nothing
+// more to do; and an idle device is given what comes for it.
 static void answers_wait_for_a_guest_that_reads_late(void **state)
 {
     enum { EACH = 64 * 1500, COUNT = 9 };
@@ -349,13 +350,19 @@ static void answers_wait_for_a_guest_that_reads_late(void **state)
     for (uint32_t id = 0; id < COUNT; id++)
         bulk(id, 0x81, EACH, NULL);
     ins = COUNT * EACH / 64;
-    for (unsigned i = 0; i < 50000 && ins > COUNT * EACH / 64 / 4; i++)
+    for (unsigned i = 0; i < 50000 && ins > 0; i++)
+        rest();
+    idles = 1;
+    for (unsigned i = 0; i < 250; i++)
         rest();
     for (uint32_t id = 0; id < COUNT; id++) {
         assert_true(hear(usb_redir_bulk_packet));
         assert_int_equal(came.id, id);
         assert_int_equal(came.length, sizeof(struct usb_redir_bulk_packet_header) + EACH);
     }
+    outs = 2;
+    bulk(COUNT, 0x01, 100, taken);
+    expect_end(COUNT, usb_redir_success, 100, 0);
 }
 
 // Each that ends makes room for another one, in number and in bytes.

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""ferry-sim's command line: what it does not take, and streams that are closed."""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+FERRY, SIMULATOR = "build/ferry", "build/ferry-sim"
+passed = failed = 0
+folder = Path(tempfile.mkdtemp(prefix="ferry-simulator-"))
+
+
+def check(good, name, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}\n    {detail}", flush=True)
+
+
+def command_line():
+    for name, words, arguments in (
+            ("no_address", "--listen ADDRESS is missing", ()), ("unknown_option", "no option '--speed'", ("--speed", "3")),
+            ("no_value", "--listen needs a value", ("--listen",)), ("too_many_devices", "--devices", ("--devices", "9")),
+            ("too_many_stalls", "--stall", ("--stall", "91")), ("a_number_below_nothing", "--seed", ("--seed", "-1")),
+            ("a_number_and_more", "--latency", ("--latency", "5x")), ("a_number_of_65_bits", "--seed", ("--seed", str(2**64))),
+            ("a_number_behind_a_space", "--seed", ("--listen", "unix:/nowhere/x", "--seed", " -1")),
+            ("two_addresses", "one --listen, --usb or --pci", ("--listen", "unix:/nowhere/x", "--listen", "unix:/nowhere/y")),
+            ("two_addresses_of_two_kinds", "one --listen, --usb or --pci", ("--usb", "unix:/nowhere/x", "--listen", "unix:/nowhere/y")),
+            ("two_addresses_and_a_slot", "one --listen, --usb or --pci", ("--listen", "unix:/nowhere/x", "--pci", "unix:/nowhere/y")),
+            ("an_address_and_a_command", "one --listen, --usb or --pci", ("--listen", "unix:/nowhere/x", "--pci", "--", "true")),
+            ("no_address_at_all", "no unix:PATH and no HOST:PORT", ("--listen", "moon")),
+            ("a_path_too_long", "too long", ("--usb", "unix:/" + "x" * 200)),
+            ("port_0", "no port is 0", ("--listen", "localhost:0"))):
+        done = subprocess.run(["timeout", "20", SIMULATOR, *arguments], capture_output=True, text=True, check=False)
+        check(done.returncode == 2 and words in done.stderr and "--help" in done.stderr, name, done.stderr)
+
+
+def closed_streams(path):
+    """What is said goes into no file that the simulator has open instead, nor to a host."""
+    waves = folder / "closed.fst"
+    command = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", SIMULATOR, "--listen", f"unix:{path}", "--wave", str(waves)]
+    with subprocess.Popen(command) as process:
+        while not path.exists():
+            time.sleep(0.01)
+        kept = [os.readlink(f"/proc/{process.pid}/fd/{fd}") for fd in range(3)]
+        host = subprocess.run([FERRY, "info", "--backend", f"socket:unix:{path}"], capture_output=True, text=True, check=False)
+        process.terminate()
+    check(host.returncode == process.returncode == 0 and kept == ["/dev/null"] * 3, "closed_streams_are_nobodys",
+          (kept, process.returncode, host))
+
+
+command_line()
+closed_streams(folder / "closed")
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed != 0)
