@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The named sets of sizes. ferry_device takes its parameters' defaults from here, and so do the benches and the netlists
 // that measure a part of it alone: what is measured is what ships. SET is a text: "full" (FPGAs with some 40,000 LUTs, and
-// simulation) or "tiny" (5,000 LUTs). What each size means stands at ferry_device's parameters.
+// simulation) or "tiny" (the least of everything). What each size means stands at ferry_device's parameters.
 `ifndef FERRY_SETS_VH
 `define FERRY_SETS_VH
 
