@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""ferry-sim's command line: what it does not take, and streams that are closed."""
+"""ferry-sim's command line: what it does not take, and streams that are closed; and hosts beside each other."""
+import contextlib
 import os
+import select
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+sys.path.insert(0, "tests/links")
+import frames  # noqa: E402
 
 FERRY, SIMULATOR = "build/ferry", "build/ferry-sim"
 passed = failed = 0
@@ -51,7 +57,60 @@ def closed_streams(path):
           (kept, process.returncode, host))
 
 
+@contextlib.contextmanager
+def simulator(path, *options):
+    with subprocess.Popen([SIMULATOR, "--listen", f"unix:{path}", *options], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            process.stdout.readline()
+            yield process
+        finally:
+            process.kill()
+
+
+def host_at(links, path, session):
+    link = links.enter_context(socket.socket(socket.AF_UNIX))
+    link.connect(str(path))
+    link.settimeout(60)
+    return frames.Session(link, session) if session else link
+
+
+def cpu_ticks(process):
+    return sum(map(int, Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[11:13]))
+
+
+def beside_each_other(path):
+    with simulator(path, "--devices", "2") as process:
+        files = len(os.listdir(f"/proc/{process.pid}/fd"))
+        with contextlib.ExitStack() as links:
+            first, second = (host_at(links, path, n) for n in (1, 2))
+            for _ in range(60):
+                first.run(1 << 60)
+            second.run(1)
+            while second.ran == 0:
+                second.take()
+            while select.select([first.link], [], [], 0)[0]:
+                first.take()
+            check(first.ran < 50, "turns_are_taken_in_turn", first.ran)
+            while first.ran < 60:
+                first.take()
+            for _ in range(40):
+                host_at(links, path, 0)
+            with contextlib.suppress(AssertionError, OSError):
+                for _ in range(2):
+                    second.run(1)
+                while second.ran < 3:
+                    second.take()
+            check(second.ran == 3, "who_has_a_device_does_not_make_room_for_those_at_the_door", second.ran)
+        time.sleep(0.5)
+        left = len(os.listdir(f"/proc/{process.pid}/fd"))
+        check(left == files, "who_is_gone_leaves_no_descriptor", (files, left))
+        before = cpu_ticks(process)
+        time.sleep(1)
+        check(cpu_ticks(process) - before < os.sysconf("SC_CLK_TCK") / 4, "who_is_gone_takes_no_time", cpu_ticks(process) - before)
+
+
 command_line()
 closed_streams(folder / "closed")
+beside_each_other(folder / "beside")
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed != 0)

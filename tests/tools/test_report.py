@@ -316,6 +316,23 @@ def bad_input():
     expect("a_name_of_a_policy_that_is_none", 2, "no policy 'best'", page, small, "--policy", "best")
 
 
+def what_the_map_says():
+    """Each allocation by its own format, those that stay to the end, and each program's weight."""
+    trace, page = folder / "formats.memtrace", folder / "formats.html"
+    names = ["RED", "RED", "RGBA", "RED"]
+    made = "".join(f"a {i} 65536 texture 64x64 GL_{name}\nw {i} 0 65536\n" for i, name in enumerate(names))
+    trace.write_text(made + "d 0 1\nd 2 3\nf\n" * 20)
+    done = ferry("report", page, trace, "--vram", "512K", "--no-advice", "--points", 2, "--quiet")
+    groups = groups_of(page)
+    told = sorted(re.match(r"allocation (\d), .* GL_(\w+),", title).groups() for title, _ in groups)
+    check(done.returncode == 0 and told == [(str(i), name) for i, name in enumerate(names)], "formats_are_its_own", groups)
+    ends = [max(x + width for x, _, width, _ in boxes) for _, boxes in groups]
+    check(min(ends) > max(ends) - 1 > 1000, "who_stays_is_drawn_to_the_end", ends)
+    done = ferry("report", page, trace, trace, "--vram", "512K", "--weights", "7,3", "--no-advice", "--points", 2, "--quiet")
+    told = re.findall(r"weight \d+", svg_of(page, "map"))
+    check(done.returncode == 0 and told[:2] == ["weight 7", "weight 3"], "the_map_tells_weights", told)
+
+
 def a_page_of_tokens(browser):
     """What the trace says its frames are is what page and pictures speak of."""
     trace, page = folder / "tokens.memtrace", folder / "tokens.html"
@@ -362,6 +379,7 @@ finally:
 the_map_is_the_traces()
 the_map_of_several_is_in_milliseconds()
 bad_input()
+what_the_map_says()
 shutil.rmtree(folder, ignore_errors=True)
 print(f"{passed} passed, {failed} failed")
 sys.exit(1 if failed else 0)
