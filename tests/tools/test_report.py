@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of `ferry report` in a real browser: its figures against those of `ferry policy`, its map against the trace, what hover
 and zoom show, that nothing is loaded, that names run no script, that it can be read without scripts; and what bad input gets."""
+import collections
 import gzip
 import json
 import os
@@ -331,6 +332,8 @@ def what_the_map_says():
     done = ferry("report", page, trace, trace, "--vram", "512K", "--weights", "7,3", "--no-advice", "--points", 2, "--quiet")
     told = re.findall(r"weight \d+", svg_of(page, "map"))
     check(done.returncode == 0 and told[:2] == ["weight 7", "weight 3"], "the_map_tells_weights", told)
+    owners = collections.Counter(re.match(r"program (\d) ", title)[1] for title, _ in groups_of(page))
+    check(owners == {"1": 4, "2": 4}, "each_allocation_is_its_programs", owners)
 
 
 def a_page_of_tokens(browser):
