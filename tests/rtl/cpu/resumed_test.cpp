@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers that an engine reset ends, in which memory or the link stood still: what is told of them is enough to go on
 // with them, as a miniport does, or their ends say that nobody can.
+#include <algorithm>
+
 #include "device_bench.h"
 
 namespace
@@ -341,10 +343,12 @@ void apply(std::vector<uint8_t> &all, const Packet &packet)
     }
 }
 
-// What is left of a copy that overlaps itself, of which so many bytes are written.
+// What is left of a copy that overlaps itself, of which so many bytes are written. A rest whose sides are far apart
+// does not, and is done again from its start.
 void leave_the_rest(Packet &packet, uint32_t written)
 {
     packet.words[1] -= written;
+    packet.overlaps = std::max(packet.from, packet.to) - std::min(packet.from, packet.to) < packet.words[1];
     if (packet.to < packet.from) {
         packet.words[2] += written;
         packet.words[3] += written;
