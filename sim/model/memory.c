@@ -146,17 +146,15 @@ bool model_fill(struct ferry_model *model, uint32_t kind, uint64_t address, uint
 
         if (!resolve(model, kind, address + done, piece, true, &place, fault, &why) && why != FERRY_FAULT_KIND_NONE)
             return fail(fault, why, kind, address + done, true, done);
-        uint8_t *to = place.bytes;
-        // The first bytes one by one, the others from those a whole pattern before: twice as many each time.
-        for (uint64_t have = 0, more; to && have < piece; have += more) {
-            if (have < pattern_bytes) {
-                more = 1;
-                to[have] = pattern[(done + have) % pattern_bytes];
-            } else {
-                more = model_least(piece - have, have - have % pattern_bytes);
-                memcpy(to + have, to, more);
-            }
-        }
+        // A line of the pattern, which every pattern's length divides, then copies of a length that the compiler knows.
+        uint8_t line[64];
+        for (uint32_t i = 0; i < sizeof line; i++)
+            line[i] = i < pattern_bytes ? pattern[(done + i) % pattern_bytes] : line[i - pattern_bytes];
+        uint64_t whole = place.bytes ? piece - piece % sizeof line : 0;
+        for (uint64_t at = 0; at < whole; at += sizeof line)
+            memcpy(place.bytes + at, line, sizeof line);
+        if (place.bytes)
+            memcpy(place.bytes + whole, line, piece - whole);
         done += piece;
     }
     return true;
