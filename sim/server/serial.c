@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/serial.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "ferry_serial_sim.h"
 #include "server/pty.h"
@@ -62,17 +64,22 @@ int serial_run(const struct ferry_sim_config *config, const volatile sig_atomic_
         return -1;
     }
     const bool open = server_pty_open(&serial.pty);
-    if (open) {
-        printf("serial port at %s\n", serial.pty.path);
-        fflush(stdout);
+    // Nobody finds a port that could not be told.
+    const bool told = open && printf("serial port at %s\n", serial.pty.path) > 0 && fflush(stdout) == 0;
+    if (open && !told) {
+        fprintf(stderr, "ferry-sim: cannot write where the serial port is: %s\n", strerror(errno));
+    }
+    if (told) {
         serve(&serial, stop);
         if (ferry_serial_sim_violation(serial.sim) != NULL) {
             fprintf(stderr, "ferry-sim: simulation stopped at cycle %llu: %s\n",
                     (unsigned long long)ferry_serial_sim_cycles(serial.sim), ferry_serial_sim_violation(serial.sim));
         }
+    }
+    if (open) {
         server_pty_close(&serial.pty);
     }
-    const bool good = open && ferry_serial_sim_violation(serial.sim) == NULL;
+    const bool good = told && ferry_serial_sim_violation(serial.sim) == NULL;
     ferry_serial_sim_close(serial.sim);
     return good ? 0 : -1;
 }

@@ -57,6 +57,14 @@ def closed_streams(path):
           (kept, process.returncode, host))
 
 
+def full_disk():
+    """A serial port whose name gets nowhere is no port."""
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(["timeout", "60", SIMULATOR, "--uart"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    check(done.returncode == 4 and "cannot write where the serial port is: No space left" in done.stderr,
+          "a_port_that_cannot_be_told_is_none", (done.returncode, done.stderr))
+
+
 @contextlib.contextmanager
 def simulator(path, *options):
     with subprocess.Popen([SIMULATOR, "--listen", f"unix:{path}", *options], stdout=subprocess.PIPE, text=True) as process:
@@ -107,6 +115,7 @@ def beside_each_other(path):
 
 
 command_line()
+full_disk()
 closed_streams(folder / "closed")
 beside_each_other(folder / "beside")
 print(f"{passed} passed, {failed} failed")
