@@ -46,6 +46,8 @@ typedef struct _DXGKARGCB_NOTIFY_INTERRUPT_DATA {
             UINT NodeOrdinal;
             UINT EngineOrdinal;
         } DmaFaulted;
+        // As DmaFaulted with a fault of the buffer's own: of the rest the manager reads nothing, and it resets nothing
+        // for it.
         struct {
             UINT FaultedFenceId;
             UINT64 FaultedPrimitiveAPISequenceNumber;

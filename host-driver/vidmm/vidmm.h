@@ -35,7 +35,8 @@ struct ferry_vidmm;
 
 /// StartDevice, read capabilities and segments, make the system device and context, point the aperture at the dummy
 /// page. The tables that options point at must outlive the manager. Errors: ARGUMENT, NO_HOST_MEMORY, UNSUPPORTED (no
-/// usable segment, or a combination of flags that no driver may report), CONTRACT, FIRMWARE, TIMEOUT, CRITICAL.
+/// usable segment, a combination of flags that no driver may report, or something that this manager does not do:
+/// docs/manual/driver-contract.md), CONTRACT, FIRMWARE, TIMEOUT, CRITICAL (options->why tells which rule was broken).
 int ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vidmm **manager);
 /// Wait for everything, destroy everything, StopDevice. NULL is allowed. No other call may be running.
 void ferry_vidmm_stop(struct ferry_vidmm *manager);

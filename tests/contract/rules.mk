@@ -137,7 +137,7 @@ MODEL2_ALWAYS := %_address_faults_kmd $(foreach name,va_instances va_update va_b
 	va_line va_many va_named va_again va_at_once va_ends va_index va_order va_over va_programs va_protect va_tables va_tiles va_unmapped \
 	va_lost va_places va_waits va_zeros virtual_paging tiled_paging, \
 	%_$(name) %_$(name)_kmd)
-CHOOSE_MODEL := $(foreach name,aperture_addresses full_buffers iommu linear_views linear_waits no_memory notice space_reuse \
+CHOOSE_MODEL := $(foreach name,aperture_addresses foreign full_buffers iommu linear_views linear_waits no_memory notice space_reuse \
 	special_locks special_moves swizzling_ranges,%/contract_$(name) %/contract_$(name)_kmd)
 MODEL2_SUITE := $(patsubst %,%_model2,$(filter-out $(MODEL2_ALWAYS) $(CHOOSE_MODEL),$(SUITE_PROGRAMS) $(KMD_SUITE_PROGRAMS) \
 	$(BUILD)/tests/contract_threads $(BUILD)/tests/contract_threads_kmd))

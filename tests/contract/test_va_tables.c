@@ -27,7 +27,7 @@ static void in_system_memory_they_take_nothing_of_a_segment(void **state)
         struct world_options options = tables_in(system != 0);
         struct world *world = world_open(&options);
         DXGK_SEGMENTOFFSET root = {7, 7, 7};
-        uint8_t entry[8], none[8] = {0};
+        uint8_t entry[8], none[8];
         size_t pages = machine_pages_out(world->machine);
         assert_int_equal(ferry_vidmm_root_virtual(world->manager, world->device, &root), FERRY_OK);
         assert_int_equal(root.SegmentId | root.SegmentOffset, 0);
@@ -40,8 +40,10 @@ static void in_system_memory_they_take_nothing_of_a_segment(void **state)
         uint64_t at = root.SegmentOffset + 8 * (BASE >> 39);
         int result = ferry_vidmm_read_table(world->manager, at, entry);
         assert_int_equal(result, system ? FERRY_OK : FERRY_ERROR_RANGE);
-        if (system)
+        if (system) {
+            assert_int_equal(ferry_vidmm_read_table(world->manager, root.SegmentOffset, none), FERRY_OK);
             assert_memory_not_equal(entry, none, sizeof(entry));
+        }
         assert_int_equal(ferry_vidmm_read_table(world->manager, at + 1, entry), FERRY_ERROR_ARGUMENT);
         assert_int_equal(ferry_vidmm_read_table(world->manager, at, NULL), FERRY_ERROR_ARGUMENT);
         assert_int_equal(ferry_vidmm_read_table(world->manager, UINT64_C(1) << 50, entry), FERRY_ERROR_RANGE);
@@ -63,12 +65,12 @@ static void each_of_them_is_read_where_it_is(void **state)
     const struct ferry_vm_memory *memory = &world->manager->memory;
     D3DKMT_HANDLE allocation = content(world, 4, 3);
     DXGK_SEGMENTOFFSET root;
-    uint8_t entry[8];
+    uint8_t entry[8], none[8];
     map(world, allocation, (UINT64_C(1) << 48) - PAGES(4), 4);
     turns(world, 20);
     assert_int_equal(ferry_vidmm_root_virtual(world->manager, world->device, &root), FERRY_OK);
+    assert_int_equal(ferry_vidmm_read_table(world->manager, root.SegmentOffset, none), FERRY_OK);
     for (uint64_t index = 0; index < 512; index++) {
-        const uint8_t none[8] = {0};
         assert_int_equal(ferry_vidmm_read_table(world->manager, root.SegmentOffset + 8 * index, entry), FERRY_OK);
         assert_int_equal(memcmp(entry, none, sizeof(entry)) != 0, index == 511);
     }
@@ -116,6 +118,7 @@ static struct answer {
     UINT turned;                         // Bits of DXGK_GPUMMUCAPS.
     UINT segment, level, paging_segment; // of `level` and of the paging process's; the others' are as they were
     int more_bits, more_bytes;           // of `level`
+    UINT alignment;                      // of `level`; 0 = a page
 } answer;
 
 static NTSTATUS other_places(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *argument)
@@ -128,6 +131,8 @@ static NTSTATUS other_places(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *arg
             level->PageTableSegmentId = answer.segment;
         level->PageTableIndexBitCount += answer.level == which->LevelIndex ? (UINT)answer.more_bits : 0;
         level->PageTableSizeInBytes += answer.level == which->LevelIndex ? (UINT)answer.more_bytes : 0;
+        level->PageTableAlignmentInBytes =
+            answer.level == which->LevelIndex && answer.alignment ? answer.alignment : PAGE_SIZE;
         level->PagingProcessPageTableSegmentId = answer.paging_segment;
     }
     if (argument->Type == DXGKQAITYPE_GPUMMUCAPS)
@@ -181,6 +186,14 @@ static void only_what_can_be_done_is_begun(void **state)
             assert_int_equal(start_with(level, local, local, -1, &manager), FERRY_ERROR_UNSUPPORTED);
             answer.more_bytes = 0;
         }
+    // And tables that are to be where only some pages begin.
+    for (UINT level = 0; level < 4; level++) {
+        answer.alignment = 2 * PAGE_SIZE;
+        assert_int_equal(start_with(level, local, local, -1, &manager), FERRY_ERROR_UNSUPPORTED);
+        answer.alignment = 8;
+        assert_int_equal(start_with(level, local, local, -1, &manager), FERRY_OK);
+    }
+    answer.alignment = 0;
 }
 
 // What a miniport's tables need, or lack, and this manager cannot do without is refused at once; what only some calls

@@ -31,14 +31,15 @@ static void tear_down(struct ferry_vidmm *manager, bool started)
         manager->core.miniport->DxgkDdiDestroyContext(manager->sched.system_context);
     if (manager->sched.system_device)
         manager->core.miniport->DxgkDdiDestroyDevice(manager->sched.system_device);
+    // Nothing is called behind StopDevice, behind which pages go.
+    ferry_vm_budgets_stop(&manager->policy);
+    ferry_vm_window_end(&manager->memory);
     if (started)
         manager->core.miniport->DxgkDdiStopDevice(manager->core.adapter);
     ferry_vm_line_free(&manager->sched);
     ferry_vm_buffers_free(&manager->sched);
     ferry_vm_aperture_stop(&manager->memory);
     ferry_vm_room_stop(&manager->policy);
-    ferry_vm_budgets_stop(&manager->policy);
-    ferry_vm_window_end(&manager->memory);
     ferry_vm_segments_destroy(&manager->memory);
     ferry_vm_handles_destroy(&manager->core.handles);
     pthread_cond_destroy(&manager->next);
@@ -97,6 +98,8 @@ int ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vi
     if (result == FERRY_OK)
         result = ferry_vm_aperture_start(&manager->memory);
     ferry_vm_give_lock(manager);
+    if (result == FERRY_ERROR_CRITICAL && options->why)
+        *options->why = manager->core.critical;
     if (result != FERRY_OK) {
         tear_down(manager, started);
         return result;

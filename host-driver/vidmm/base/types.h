@@ -63,6 +63,7 @@ struct ferry_vidmm_platform {
     int (*cpu_write)(void *context, uint64_t address, const void *data, size_t bytes);
 };
 
+struct ferry_vidmm_critical;
 struct ferry_vidmm_options {
     size_t size; // sizeof this struct
     const DRIVER_INITIALIZATION_DATA *miniport;
@@ -72,13 +73,14 @@ struct ferry_vidmm_options {
     uint64_t aperture_limit_bytes;  // The same for aperture segments.
     uint64_t table_bytes;           // For page tables, at most 1 TiB; 0 = a 32nd of the memory segment. Page multiple.
     uint32_t paging_buffer_bytes;   // 0 = what the miniport asks for.
-    uint32_t paging_buffers;        // In flight at most; 0 = 16.
+    uint32_t paging_buffers;        // That there are, the open one counted; 0, or more than 5, = 5.
     uint64_t turn_cycles;           // How long a program's list stays while others wait; 0 = 1,000,000.
     uint64_t sub_transfer_bytes;    // Cut transfers into sub-transfers of this; 0 = never. Page multiple.
     uint32_t busy_limit;            // ALLOCATION_BUSY answers to one operation before a critical stop; 0 = 4096.
     bool lru_victims;               // Plain least-recently-used victims, for comparison.
     ferry_vidmm_observer *observer; // May be NULL.
     void *observer_context;
+    struct ferry_vidmm_critical *why; // Filled when the start gives CRITICAL; may be NULL.
 };
 
 // ---- The critical stop, statistics ------------------------------------------------------------------------------

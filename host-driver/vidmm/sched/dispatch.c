@@ -52,7 +52,9 @@ static VOID notify_interrupt(HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DAT
 {
     struct ferry_vm_sched *sched = handle;
     UINT id, number;
-    bool faulted = data->InterruptType == DXGK_INTERRUPT_DMA_FAULTED;
+    NTSTATUS status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
+    bool faulted =
+        data->InterruptType == DXGK_INTERRUPT_DMA_FAULTED || data->InterruptType == DXGK_INTERRUPT_DMA_PAGE_FAULTED;
     switch (data->InterruptType) {
     case DXGK_INTERRUPT_DMA_COMPLETED:
         id = data->DmaCompleted.SubmissionFenceId;
@@ -65,6 +67,11 @@ static VOID notify_interrupt(HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DAT
     case DXGK_INTERRUPT_DMA_FAULTED:
         id = data->DmaFaulted.FaultedFenceId;
         number = data->DmaFaulted.NodeOrdinal;
+        status = data->DmaFaulted.Status;
+        break;
+    case DXGK_INTERRUPT_DMA_PAGE_FAULTED:
+        id = data->DmaPageFaulted.FaultedFenceId;
+        number = data->DmaPageFaulted.NodeOrdinal;
         break;
     default: return;
     }
@@ -83,7 +90,7 @@ static VOID notify_interrupt(HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DAT
         return;
     }
     if (faulted)
-        mark(sched, number, fence, status_of_fault(sched, number, fence, data->DmaFaulted.Status));
+        mark(sched, number, fence, status_of_fault(sched, number, fence, status));
     node->reported = fence;
     if (number != sched->paging_node)
         ferry_vm_jobs_reported(sched, number);

@@ -34,11 +34,17 @@ int ferry_vm_context_new(struct ferry_vm_sched *sched, struct ferry_vm_device *d
     DXGKARG_CREATECONTEXT argument = {
         .hContext = (HANDLE)(uintptr_t)context->handle, .NodeOrdinal = node, .EngineAffinity = 1};
     NTSTATUS status = sched->core->miniport->DxgkDdiCreateContext(device->miniport, &argument);
-    if (!NT_SUCCESS(status)) {
+    int result = NT_SUCCESS(status) ? FERRY_OK : ferry_vm_error_of_status(status);
+    // Jobs' buffers are in system memory, as the paging buffers are (segments.c).
+    if (result == FERRY_OK && argument.ContextInfo.DmaBufferSegmentSet != 0) {
+        sched->core->miniport->DxgkDdiDestroyContext(argument.hContext);
+        result = FERRY_ERROR_UNSUPPORTED;
+    }
+    if (result != FERRY_OK) {
         ferry_vm_handle_free(&sched->core->handles, context->handle);
         free(spares);
         free(context);
-        return ferry_vm_error_of_status(status);
+        return result;
     }
     context->spares = spares;
     context->miniport = argument.hContext;

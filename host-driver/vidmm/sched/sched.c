@@ -24,6 +24,7 @@ static int look_at_levels(struct ferry_vm_sched *sched)
         if (result != FERRY_OK)
             return result;
         if (levels[i].PageTableIndexBitCount != 9 || levels[i].PageTableSizeInBytes != PAGE_SIZE ||
+            levels[i].PageTableAlignmentInBytes > PAGE_SIZE ||
             levels[i].PageTableSegmentId != levels[0].PageTableSegmentId ||
             levels[i].PagingProcessPageTableSegmentId != levels[0].PageTableSegmentId)
             return FERRY_ERROR_UNSUPPORTED;
