@@ -233,7 +233,7 @@ struct ferry_vidmm_virtual {
 };
 /// Take addresses: 64 KiB and multiples. Errors: ARGUMENT (not aligned, beyond 48 bits), BUSY (not all are free),
 /// HANDLE, NO_VIDEO_MEMORY (no such place), NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED. Zeros take page tables, at most
-/// six at their edges and the highest, and the first ones of all four more, for good. Errors then besides:
+/// six at their edges and the highest, and the first ones of all three more, for good. Errors then besides:
 /// NO_VIDEO_MEMORY (table_bytes), UNSUPPORTED (the miniport has no pages that are only read). A job queued later finds
 /// them; so it does in place of what is mapped there, of which the content is out or which is gone.
 int ferry_vidmm_reserve_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, struct ferry_vidmm_virtual *range);

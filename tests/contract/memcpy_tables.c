@@ -16,6 +16,8 @@
 #define VALID     1u
 #define LEADS     2u // to a page; else to a table
 #define READ_ONLY 4u
+// In memory an entry is these bits away from that: what leads nowhere is not eight zeros there, as it need not be.
+#define STORED UINT64_C(0xA5A5A5A5A5A5A5A5)
 
 // Segment 0 is system memory, by bus addresses.
 static UINT table_segment(const struct machine *machine)
@@ -139,11 +141,13 @@ static NTSTATUS build_update(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER 
         mini_error(machine, "UPDATE_PAGE_TABLE of what is no table");
         return STATUS_INVALID_PARAMETER;
     }
-    for (uint64_t i = 0; i < all; i++)
+    for (uint64_t i = 0; i < all; i++) {
         if (!entry_of(machine, u, i, &list[i])) {
             mini_error(machine, "UPDATE_PAGE_TABLE with an entry that leads nowhere");
             return STATUS_INVALID_PARAMETER;
         }
+        list[i] ^= STORED;
+    }
     struct packet packet = {.kind = PACKET_ENTRIES, .to = table + u->StartIndex * scale * sizeof(uint64_t)};
     if (u->Flags.Repeat && scale == 1) {
         packet.size = all * sizeof(uint64_t);
@@ -364,6 +368,7 @@ static uint64_t read_entry(struct machine *machine, struct mini_process *process
     if (!at)
         return 0;
     memcpy(&entry, at, sizeof(entry));
+    entry ^= STORED;
     // InvalidTlbEntriesNotCached: what is not valid is not remembered.
     if ((entry & VALID) == 0)
         return 0;

@@ -161,9 +161,10 @@ struct ferry_vm_memory {
     MDL *table_pages;                      // of tables in system memory; NULL = they are behind their segment's end
     // A table with nothing in it, for good, where spaces lead whose program is gone: its page + 1; 0 = none yet.
     uint64_t nowhere;
-    // A page of zeros, and for each level a table that leads to the one before in all of its entries: pages + 1; 0 = no
-    // reservation of zeros was ever made.
-    uint64_t zeros[FERRY_VM_TABLE_LEVELS];
+    // A page of zeros, and for each level below the highest a table that leads to it, or to the table before, in all of
+    // its entries: pages + 1; NULL, 0 = no reservation of zeros was ever made.
+    MDL *zero_page;
+    uint64_t zeros[FERRY_VM_TABLE_LEVELS - 1];
     struct ferry_vm_virtual paging; // the paging process's; its miniport handle NULL = not made yet
     struct ferry_vm_range *window;  // its addresses, which content is mapped at chunk by chunk
     uint64_t window_next;           // of these: the first that no chunk had since everything was over

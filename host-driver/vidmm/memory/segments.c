@@ -178,7 +178,8 @@ void ferry_vm_segments_destroy(struct ferry_vm_memory *memory)
     const struct ferry_page_source *source = memory->core->platform.pages;
     if (memory->table_pages)
         source->free(source->context, memory->table_pages);
-    memory->table_pages = NULL;
+    source->free(source->context, memory->zero_page);
+    memory->table_pages = memory->zero_page = NULL;
 }
 
 struct ferry_vm_segment *ferry_vm_segment_by_id(struct ferry_vm_memory *memory, uint32_t id)

@@ -168,10 +168,10 @@ DXGK_PTE ferry_vm_virtual_table_pte(const struct ferry_vm_memory *memory, const 
 
 DXGK_PTE ferry_vm_virtual_zero_pte(const struct ferry_vm_memory *memory, unsigned level)
 {
-    struct ferry_vm_table below = {.page = memory->zeros[level] - 1};
-    DXGK_PTE entry = ferry_vm_virtual_table_pte(memory, &below);
-    entry.ReadOnly = level == 0;
-    return entry;
+    if (level == 0)
+        return (DXGK_PTE){.Valid = 1, .CacheCoherent = 1, .ReadOnly = 1, .PageAddress = memory->zero_page->Pfn[0]};
+    struct ferry_vm_table below = {.page = memory->zeros[level - 1] - 1};
+    return ferry_vm_virtual_table_pte(memory, &below);
 }
 
 DXGKARG_BUILDPAGINGBUFFER ferry_vm_virtual_forgetting(const struct ferry_vm_memory *memory,

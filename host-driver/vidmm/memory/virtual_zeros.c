@@ -2,7 +2,9 @@
 // Reservations that read as zeros (wddm-facts 4.6, ReservationType ZERO): each address leads, to be read alone, to one
 // page of zeros that all programs share, but for what is mapped there and in place. Above that page stands a table of
 // each level whose entries all lead to the one below, so a reservation costs the tables at its edges, however large it
-// is. They are pages of the pool, written by the first one that needs them, as the paging process's, and stay.
+// is. The tables are pages of the pool, written by the first one that needs them, as the paging process's, and stay.
+// The page is the host's, which comes as zeros: what an entry that leads nowhere looks like is the miniport's affair,
+// so a table with nothing in it is none.
 #include <string.h>
 
 #include "vidmm/memory/virtual_entries.h"
@@ -11,12 +13,17 @@
 // An address of the paging process that its window has not: what these tables are told to be for.
 #define OF_ZEROS (UINT64_C(1) << 35)
 
+#define COMMON_TABLES (FERRY_VM_TABLE_LEVELS - 1)
+
 static const DXGK_PTE nothing;
 static const struct ferry_vm_span none;
 
+// What an entry of that level leads to for zeros. The page itself is never written.
 static struct ferry_vm_span span_of(const struct ferry_vm_memory *memory, unsigned level)
 {
-    uint64_t first = ferry_vm_table_place(memory, memory->zeros[level] - 1).SegmentOffset;
+    if (level == 0)
+        return none;
+    uint64_t first = ferry_vm_table_place(memory, memory->zeros[level - 1] - 1).SegmentOffset;
     return (struct ferry_vm_span){FERRY_VM_TABLES, first, first + PAGE_SIZE};
 }
 
@@ -33,17 +40,26 @@ int ferry_vm_paging_process(struct ferry_vm_memory *memory)
     return FERRY_OK;
 }
 
-// A table with nothing in it is a page of zeros: an entry that is not valid is eight of them (contract, table_entry).
+static int make_page(struct ferry_vm_memory *memory)
+{
+    const struct ferry_page_source *source = memory->core->platform.pages;
+    if (memory->zero_page)
+        return FERRY_OK;
+    int result = source->allocate(source->context, 1, 0, &memory->zero_page);
+    if (result != FERRY_OK)
+        memory->zero_page = NULL;
+    return result;
+}
+
 // They have one subject, the paging process without an allocation, and so come one behind the other.
 static void make_common(struct ferry_vm_memory *memory)
 {
-    for (unsigned level = 0; level < FERRY_VM_TABLE_LEVELS; level++) {
+    for (unsigned level = 0; level < COMMON_TABLES; level++) {
         memory->zeros[level] = ferry_vm_table_pool_take(&memory->tables) + 1;
-        struct ferry_vm_table table = {.page = memory->zeros[level] - 1,
-                                       .level = (uint8_t)(level == 0 ? 0 : level - 1)};
+        struct ferry_vm_table table = {.page = memory->zeros[level] - 1, .level = (uint8_t)level};
         struct ferry_vm_piece all = {
             .table = &table, .first = OF_ZEROS, .count = FERRY_VM_TABLE_ENTRIES, .repeat = true};
-        DXGK_PTE entry = level == 0 ? nothing : ferry_vm_virtual_zero_pte(memory, level - 1);
+        DXGK_PTE entry = ferry_vm_virtual_zero_pte(memory, level);
         ferry_vm_virtual_write(memory, &memory->paging, NULL, &all, entry, none, FERRY_VM_BEGIN);
     }
 }
@@ -68,13 +84,15 @@ static int begin(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
                  uint64_t *table_bytes)
 {
     struct ferry_vm_range *zeros;
-    uint64_t common = memory->zeros[0] == 0 ? FERRY_VM_TABLE_LEVELS : 0;
+    uint64_t common = memory->zeros[0] == 0 ? COMMON_TABLES : 0;
     // What is written may be read and not written: without that a program's mistake would be everybody's.
     int result = memory->core->read_only_pages ? FERRY_OK : FERRY_ERROR_UNSUPPORTED;
     if (result == FERRY_OK)
         result = ferry_vm_awaited_reserve(memory->sched, &space->zeros_shown, 1);
     if (result == FERRY_OK && common != 0)
         result = ferry_vm_paging_process(memory);
+    if (result == FERRY_OK)
+        result = make_page(memory);
     if (result == FERRY_OK)
         result = ferry_vm_address_zeros_make(&space->addresses, first, pages, common, &zeros, table_bytes);
     if (result != FERRY_OK)
