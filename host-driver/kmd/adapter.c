@@ -148,12 +148,18 @@ static int make_ring(struct kmd_adapter *adapter, uint32_t number)
     return error;
 }
 
+static bool can_be_called(const DXGKRNL_INTERFACE *os)
+{
+    return os && os->Size >= sizeof *os && os->Version == DXGKRNL_INTERFACE_VERSION && os->DxgkCbNotifyInterrupt &&
+           os->DxgkCbNotifyDpc && os->DxgkCbQueueDpc;
+}
+
 static NTSTATUS start_device(HANDLE hAdapter, const DXGKRNL_INTERFACE *DxgkInterface)
 {
     struct kmd_adapter *adapter = hAdapter;
     int error = FERRY_OK;
 
-    if (!adapter || !DxgkInterface || DxgkInterface->Version != DXGKRNL_INTERFACE_VERSION || adapter->started)
+    if (!adapter || !can_be_called(DxgkInterface) || adapter->started)
         return STATUS_INVALID_PARAMETER;
     if (adapter->info.rings < KMD_RINGS)
         return STATUS_DEVICE_NOT_READY;

@@ -73,7 +73,7 @@ static DXGK_QUERYPAGINGBUFFERINFO_OUT paging_buffer(const struct kmd_adapter *ad
     };
 }
 
-static void segments(const struct kmd_adapter *adapter, DXGK_QUERYSEGMENTOUT4 *out)
+static NTSTATUS segments(const struct kmd_adapter *adapter, DXGK_QUERYSEGMENTOUT4 *out)
 {
     DXGK_QUERYPAGINGBUFFERINFO_OUT buffer = paging_buffer(adapter);
 
@@ -83,10 +83,12 @@ static void segments(const struct kmd_adapter *adapter, DXGK_QUERYSEGMENTOUT4 *o
     if (!out->NbSegment || !out->pSegmentDescriptor) {
         out->NbSegment = SEGMENTS;
         out->SegmentDescriptorStride = sizeof(DXGK_SEGMENTDESCRIPTOR4);
-        return;
+        return STATUS_SUCCESS;
     }
     // All of video memory lies behind BAR2, so a segment without CPU access would have no bytes and is not reported.
     SIZE_T stride = out->SegmentDescriptorStride ? out->SegmentDescriptorStride : sizeof(DXGK_SEGMENTDESCRIPTOR4);
+    if (stride < sizeof(DXGK_SEGMENTDESCRIPTOR4))
+        return STATUS_BUFFER_TOO_SMALL;
     DXGK_SEGMENTDESCRIPTOR4 local = {0}, aperture = {0};
     local.Flags.Value = DXGK_SEGMENT_CPU_VISIBLE | DXGK_SEGMENT_APPLICATION_TARGET;
     local.Size = adapter->info.local_bytes;
@@ -100,6 +102,7 @@ static void segments(const struct kmd_adapter *adapter, DXGK_QUERYSEGMENTOUT4 *o
     memcpy(out->pSegmentDescriptor, &local, sizeof local);
     if (out->NbSegment == 2)
         memcpy(out->pSegmentDescriptor + stride, &aperture, sizeof aperture);
+    return STATUS_SUCCESS;
 }
 
 // Sizes that the caller must give for a type; 0 of output: a type that this miniport does not answer.
@@ -163,7 +166,7 @@ NTSTATUS kmd_query_adapter_info(HANDLE hAdapter, const DXGKARG_QUERYADAPTERINFO 
         return STATUS_INVALID_PARAMETER;
     switch (arguments->Type) {
     case DXGKQAITYPE_DRIVERCAPS: caps(adapter, arguments->pOutputData); break;
-    case DXGKQAITYPE_QUERYSEGMENT4: segments(adapter, arguments->pOutputData); break;
+    case DXGKQAITYPE_QUERYSEGMENT4: return segments(adapter, arguments->pOutputData);
     case DXGKQAITYPE_GPUMMUCAPS: gpu_mmu_caps(arguments->pOutputData); break;
     case DXGKQAITYPE_PAGETABLELEVELDESC:
         *(DXGK_PAGE_TABLE_LEVEL_DESC *)arguments->pOutputData = level_description(adapter);

@@ -121,6 +121,8 @@ NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
 
     if (!adapter || !arguments || arguments->NodeOrdinal >= KMD_RINGS)
         return STATUS_INVALID_PARAMETER;
+    if (!adapter->started)
+        return STATUS_DEVICE_NOT_READY;
     int error = let_fetch(adapter);
     kmd_interrupt_routine(adapter, 0); // What has ended by itself is told first.
     error = error == FERRY_OK ? take_all_back(adapter) : error;

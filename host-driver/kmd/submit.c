@@ -161,6 +161,9 @@ NTSTATUS kmd_submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOMMAND *s)
     if (!adapter || !s || s->DmaBufferSubmissionStartOffset > s->DmaBufferSubmissionEndOffset ||
         s->DmaBufferSubmissionEndOffset > s->DmaBufferSize)
         return STATUS_INVALID_PARAMETER;
+    // Behind the stop its buffer may be gone, and a ring would run it all the same.
+    if (!adapter->started)
+        return STATUS_DEVICE_NOT_READY;
     const struct kmd_context *context = s->hContext;
     uint32_t node = s->Flags.Paging ? KMD_PAGING_RING : context ? context->node : KMD_RINGS;
     uint32_t bytes = s->DmaBufferSubmissionEndOffset - s->DmaBufferSubmissionStartOffset;
@@ -209,6 +212,9 @@ NTSTATUS kmd_preempt_command(HANDLE hAdapter, const DXGKARG_PREEMPTCOMMAND *p)
 
     if (!adapter || !p || p->NodeOrdinal >= KMD_RINGS)
         return STATUS_INVALID_PARAMETER;
+    // Nobody would be told of its end.
+    if (!adapter->started)
+        return STATUS_DEVICE_NOT_READY;
     adapter->rings[p->NodeOrdinal].preempting = true;
     adapter->rings[p->NodeOrdinal].preemption_fence_id = p->PreemptionFenceId;
     kmd_interrupt_routine(adapter, 0);
@@ -403,7 +409,9 @@ bool kmd_interrupt_routine(HANDLE hAdapter, ULONG message)
 
 VOID kmd_dpc_routine(HANDLE hAdapter)
 {
-    struct kmd_adapter *adapter = hAdapter;
+    const struct kmd_adapter *adapter = hAdapter;
 
-    adapter->os.DxgkCbNotifyDpc(adapter->os.DeviceHandle);
+    // One that was asked for may come behind the stop, and whoever asked for it be gone.
+    if (adapter->started)
+        adapter->os.DxgkCbNotifyDpc(adapter->os.DeviceHandle);
 }

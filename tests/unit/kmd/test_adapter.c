@@ -54,6 +54,12 @@ static void segments_and_caps_are_reported_twice_as_the_contract_says(void **sta
         else
             assert_int_equal(*(const uint8_t *)second, 0xEE);
     }
+    // Nor are they written where shorter ones are.
+    memset(wide, 0xEE, sizeof wide);
+    out.NbSegment = 2;
+    out.SegmentDescriptorStride = sizeof *descriptors - 8;
+    assert_int_equal(rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query), STATUS_BUFFER_TOO_SMALL);
+    assert_int_equal(wide[0], 0xEE);
     query =
         (DXGKARG_QUERYADAPTERINFO){.Type = DXGKQAITYPE_DRIVERCAPS, .pOutputData = &caps, .OutputDataSize = sizeof caps};
     assert_int_equal(rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query), STATUS_SUCCESS);
@@ -260,6 +266,66 @@ static void a_device_that_cannot_be_stopped_is_cut_off(void **state)
     pages_free(rig, &from);
 }
 
+// Whoever starts it is called back at any time from then on.
+static void a_start_without_its_call_backs_is_refused(void **state)
+{
+    struct rig *rig = *state;
+    const DXGKRNL_INTERFACE os = {sizeof os, DXGKRNL_INTERFACE_VERSION, rig, on_notify, on_dpc, on_queue};
+
+    assert_int_equal(rig->kmd->DxgkDdiStopDevice(rig->adapter), STATUS_SUCCESS);
+    for (unsigned wrong = 0; wrong < 5; wrong++) {
+        DXGKRNL_INTERFACE other = os;
+
+        switch (wrong) {
+        case 0: other.Size = sizeof os - 1; break;
+        case 1: other.Version++; break;
+        case 2: other.DxgkCbNotifyInterrupt = NULL; break;
+        case 3: other.DxgkCbNotifyDpc = NULL; break;
+        default: other.DxgkCbQueueDpc = NULL; break;
+        }
+        assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &other), STATUS_INVALID_PARAMETER);
+    }
+    DXGKRNL_INTERFACE longer = os;
+    longer.Size += 8;
+    assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &longer), STATUS_SUCCESS);
+    assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_INVALID_PARAMETER); // A second one.
+}
+
+// What a submission names may be gone by then. The device is not woken, and nobody is called back.
+static void nothing_goes_to_a_device_that_is_not_started(void **state)
+{
+    struct rig *rig = *state;
+    DXGKRNL_INTERFACE os = {sizeof os, DXGKRNL_INTERFACE_VERSION, rig, on_notify, on_dpc, on_queue};
+    const DXGKARG_PREEMPTCOMMAND preempt = {.PreemptionFenceId = 7};
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 0};
+    struct host_pages to;
+
+    pages_make(rig, &to, 1);
+    memset(to.mdl.MappedSystemVa, 0x5A, 4096);
+    DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
+    transfer_arguments(&a, NULL, &to.mdl, false, 0x10000, 4096);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    const DXGKARG_SUBMITCOMMAND submit = {.DmaBufferPhysicalAddress.QuadPart = (int64_t)rig->buffer.bus,
+                                          .DmaBufferSize = 4096,
+                                          .DmaBufferSubmissionEndOffset =
+                                              (UINT)((uint8_t *)a.pDmaBuffer - (uint8_t *)rig->buffer.address),
+                                          .SubmissionFenceId = 1,
+                                          .Flags.Paging = 1};
+    assert_int_equal(rig->kmd->DxgkDdiStopDevice(rig->adapter), STATUS_SUCCESS);
+    unsigned told = rig->note_count, dpcs = rig->dpcs;
+    assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit), STATUS_DEVICE_NOT_READY);
+    assert_int_equal(rig->kmd->DxgkDdiPreemptCommand(rig->adapter, &preempt), STATUS_DEVICE_NOT_READY);
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_DEVICE_NOT_READY);
+    rig->kmd->DxgkDdiDpcRoutine(rig->adapter);
+    assert_int_equal(ferry_gpu_run(rig->gpu, 100000), FERRY_OK);
+    assert_int_equal(*(const uint8_t *)to.mdl.MappedSystemVa, 0x5A);
+    assert_int_equal(rig->note_count, told);
+    assert_int_equal(rig->dpcs, dpcs);
+    assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_SUCCESS);
+    assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit), STATUS_SUCCESS);
+    pages_free(rig, &to);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +337,8 @@ int main(void)
         CASE(a_device_that_hangs_is_left_with_nothing_to_fetch),
         CASE(what_a_start_without_a_link_has_given_away_stays),
         CASE(a_device_that_cannot_be_stopped_is_cut_off),
+        CASE(a_start_without_its_call_backs_is_refused),
+        CASE(nothing_goes_to_a_device_that_is_not_started),
     };
 
     printf("miniport: real\n");
