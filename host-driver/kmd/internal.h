@@ -45,7 +45,7 @@ struct kmd_allocation {
     bool tiled : 1;
     bool alternate : 1;     // The manager may take locks with UseAlternateVA.
     bool anywhere : 1;      // Some of the jobs of the first place are at others, for which there was no memory.
-    const MDL *pages;       // Where it is mapped into the aperture, as that was built; NULL = it is not.
+    const uint8_t *pages;   // Its content for the CPU, of one that is mapped into the aperture; NULL = it is not.
     struct kmd_place first; // Most are at one place all their lives.
     struct kmd_places *more;
     struct kmd_tiles tiling[]; // One, when it is tiled: few are, and each byte here counts a million times.

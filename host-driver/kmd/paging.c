@@ -210,9 +210,10 @@ static NTSTATUS build_map(const struct kmd_adapter *adapter, struct writer *w, D
     if (!in_aperture(adapter, m->SegmentId, m->OffsetInPages, m->NumberOfPages) || !m->pMdl ||
         m->MdlOffset > m->pMdl->PageCount || all > m->pMdl->PageCount - m->MdlOffset)
         return STATUS_INVALID_PARAMETER;
-    // Of the whole of it, as the list of runs is found by.
+    // Of the whole of it, as the list of runs is found by. The MDL is there for this call alone; its pages are for as
+    // long as they are mapped.
     if (allocation)
-        allocation->pages = m->MdlOffset == 0 && all * PAGE_SIZE == allocation->bytes ? m->pMdl : NULL;
+        allocation->pages = m->MdlOffset == 0 && all * PAGE_SIZE == allocation->bytes ? m->pMdl->MappedSystemVa : NULL;
     while (done < all && w->room >= FERRY_PACKET_MAP_APERTURE_SIZE + 8) {
         uint32_t count = (uint32_t)least(all - done, (w->room - FERRY_PACKET_MAP_APERTURE_SIZE) / 8);
 

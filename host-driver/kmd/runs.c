@@ -44,7 +44,7 @@ static NTSTATUS fill_runs(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a, const 
     uint64_t content = allocation->bytes - PAGE_SIZE, end = n->OffsetInBytes + n->SizeInBytes;
     struct ferry_run_list list;
 
-    memcpy(&list, (const uint8_t *)allocation->pages->MappedSystemVa + content, sizeof list);
+    memcpy(&list, allocation->pages + content, sizeof list);
     uint32_t count = runs_of(&list, content / FERRY_RUN_BLOCK_BYTES);
     for (; a->MultipassOffset < count; a->MultipassOffset++) {
         const struct ferry_run *run = &list.runs[a->MultipassOffset];

@@ -147,7 +147,7 @@ static uint32_t fills(struct rig *rig, HANDLE allocation)
 }
 
 // It is where the allocation's last page is mapped from, for as long as that is, and however many runs it says it has:
-// one fill for each, and one that ends the list.
+// one fill for each, and one that ends the list. The MDL itself is there for the call that maps alone.
 static void a_list_of_runs_is_read_where_it_is_mapped(void **state)
 {
     struct rig *rig = *state;
@@ -168,12 +168,20 @@ static void a_list_of_runs_is_read_where_it_is_mapped(void **state)
     for (uint32_t i = 0; i < FERRY_RUNS_MOST; i++)
         list->runs[i] = (struct ferry_run){.first_block = i, .blocks = 1, .pattern = i};
     assert_int_equal(fills(rig, info.hAllocation), 0);
-    map(rig, info.hAllocation, &pages.mdl, 0);
+    MDL *mdl = malloc(sizeof *mdl);
+    *mdl = pages.mdl;
+    map(rig, info.hAllocation, mdl, 0);
+    free(mdl);
     assert_int_equal(fills(rig, info.hAllocation), 3 + 1);
     list->count = UINT32_MAX;
     assert_int_equal(fills(rig, info.hAllocation), FERRY_RUNS_MOST + 1);
     unmap(rig, info.hAllocation);
     assert_int_equal(fills(rig, info.hAllocation), 0);
+    MDL unseen = pages.mdl; // By the CPU.
+    unseen.MappedSystemVa = NULL;
+    map(rig, info.hAllocation, &unseen, 0);
+    assert_int_equal(fills(rig, info.hAllocation), 0);
+    unmap(rig, info.hAllocation);
     map(rig, info.hAllocation, &pages.mdl, 1); // The list stands in the last page but one then.
     assert_int_equal(fills(rig, info.hAllocation), 0);
     unmap(rig, info.hAllocation);
