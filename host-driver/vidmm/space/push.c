@@ -15,11 +15,18 @@ static uint64_t sliding(const struct ferry_vm_search *search, const struct ferry
     return ferry_vm_moving(search, block, search->keeps ? SLIDE : FERRY_VM_PLAN_MOVE);
 }
 
+// Whether a block that is not fixed leaves, and what it costs that it leaves or is pushed.
 static bool leaves(const struct ferry_vm_search *search, const struct ferry_vm_block *block,
-                   const struct ferry_vm_facts *facts)
+                   const struct ferry_vm_facts *facts, uint64_t *cost)
 {
-    return ferry_vm_plan_leaves(facts) &&
-           (!search->keeps || ferry_vm_leaving(search, block, facts) <= sliding(search, block));
+    *cost = sliding(search, block);
+    if (!ferry_vm_plan_leaves(facts))
+        return false;
+    uint64_t leaving = ferry_vm_leaving(search, block, facts);
+    if (search->keeps && leaving > *cost)
+        return false;
+    *cost = leaving;
+    return true;
 }
 
 // Where the block goes when those who stay are pushed down to `at`. One that would slide by less than a step would have
@@ -41,10 +48,11 @@ static uint64_t room_above(const struct ferry_vm_search *search, const struct fe
     uint64_t at = left->first;
     for (const struct ferry_vm_block *block = left; block != right->next; block = block->next) {
         struct ferry_vm_facts facts;
+        uint64_t cost;
         if (!block->owner)
             continue;
         ferry_vm_plan_ask(search->plan, block->owner, &facts);
-        if (!leaves(search, block, &facts))
+        if (!leaves(search, block, &facts, &cost))
             at = pushed_to(search, block, &facts, at) + block->pages;
     }
     at = ferry_vm_align_up(ferry_vm_most(at, search->wanted->lowest), search->alignment_log2);
@@ -53,39 +61,60 @@ static uint64_t room_above(const struct ferry_vm_search *search, const struct fe
 }
 
 // What it costs to have the block in the window, and how many pages of it stay taken.
-static uint64_t price_of_pushing(const struct ferry_vm_search *search, const struct ferry_vm_block *block,
-                                 uint64_t *kept)
+struct price {
+    const struct ferry_vm_block *block;
+    uint64_t cost, kept;
+};
+
+static struct price price_of_pushing(const struct ferry_vm_search *search, const struct ferry_vm_block *block)
 {
+    struct price price = {.block = block};
     struct ferry_vm_facts facts;
-    *kept = 0;
     if (!block->owner)
-        return 0;
+        return price;
     ferry_vm_plan_ask(search->plan, block->owner, &facts);
     if (facts.fixed)
-        return FERRY_VM_NEVER;
-    if (leaves(search, block, &facts))
-        return ferry_vm_leaving(search, block, &facts);
-    *kept = block->pages;
-    return sliding(search, block);
+        price.cost = FERRY_VM_NEVER;
+    else if (!leaves(search, block, &facts, &price.cost))
+        price.kept = block->pages;
+    return price;
+}
+
+// A block is priced when a window's right end comes to it and when the left end does, and victims that lie near each
+// other have most of what is around them in common. Nothing changes while a search goes on, so what was found is kept,
+// each at the place that its page number gives; who takes another's place is priced again later.
+#define PRICES_LOG2 8
+struct prices {
+    struct price at[1u << PRICES_LOG2];
+};
+
+static const struct price *known_price(const struct ferry_vm_search *search, struct prices *prices,
+                                       const struct ferry_vm_block *block)
+{
+    struct price *price = &prices->at[block->first * UINT64_C(0x9E3779B97F4A7C15) >> (64 - PRICES_LOG2)];
+    if (price->block != block)
+        *price = price_of_pushing(search, block);
+    return price;
 }
 
 // The cheapest window in [left, last].
-static void push_between(struct ferry_vm_search *search, struct ferry_vm_block *left, const struct ferry_vm_block *last)
+static void push_between(struct ferry_vm_search *search, struct prices *prices, struct ferry_vm_block *left,
+                         const struct ferry_vm_block *last)
 {
-    uint64_t cost = 0, free_pages = 0, kept;
+    uint64_t cost = 0, free_pages = 0;
     for (struct ferry_vm_block *right = left;; right = right->next) {
-        uint64_t more = price_of_pushing(search, right, &kept);
-        if (more == FERRY_VM_NEVER) {
+        const struct price *more = known_price(search, prices, right);
+        if (more->cost == FERRY_VM_NEVER) {
             left = right->next;
             cost = free_pages = 0;
         } else {
-            cost += more;
-            free_pages += right->pages - kept;
+            cost += more->cost;
+            free_pages += right->pages - more->kept;
         }
         // As short as it can be with this right end. Who stays at its low end need not be in it.
         while (left != right->next) {
-            uint64_t less = price_of_pushing(search, left, &kept);
-            if (kept == 0 && free_pages < search->wanted->pages)
+            const struct price *less = known_price(search, prices, left);
+            if (less->kept == 0 && free_pages < search->wanted->pages)
                 break;
             if (free_pages >= search->wanted->pages && cost < search->cost &&
                 room_above(search, left, right) != FERRY_VM_NOWHERE) {
@@ -94,8 +123,8 @@ static void push_between(struct ferry_vm_search *search, struct ferry_vm_block *
                 search->begin = left->first;
                 search->end = right->first + right->pages;
             }
-            cost -= less;
-            free_pages -= left->pages - kept;
+            cost -= less->cost;
+            free_pages -= left->pages - less->kept;
             left = left->next;
         }
         if (right == last || !right->next)
@@ -103,7 +132,7 @@ static void push_between(struct ferry_vm_search *search, struct ferry_vm_block *
     }
 }
 
-static void push_around(struct ferry_vm_search *search, struct ferry_vm_block *seed)
+static void push_around(struct ferry_vm_search *search, struct prices *prices, struct ferry_vm_block *seed)
 {
     struct ferry_vm_block *left = seed, *right = seed;
     uint64_t reach = REACH * search->wanted->pages;
@@ -111,20 +140,21 @@ static void push_around(struct ferry_vm_search *search, struct ferry_vm_block *s
         left = left->previous;
     for (unsigned i = 0; i < BLOCKS && right->next && right->first - seed->first < reach; i++)
         right = right->next;
-    push_between(search, left, right);
+    push_between(search, prices, left, right);
 }
 
 void ferry_vm_push_everywhere(struct ferry_vm_search *search, struct ferry_vm_use *const *seeds, unsigned count)
 {
     struct ferry_vm_block *hole = ferry_vm_space_largest_hole(search->region->space);
+    struct prices prices = {0};
     search->first = NULL;
     for (unsigned i = 0; i < count; i++) {
         struct ferry_vm_facts facts;
         ferry_vm_plan_ask(search->plan, search->plan->owner(seeds[i]), &facts);
-        push_around(search, *facts.block);
+        push_around(search, &prices, *facts.block);
     }
     if (hole)
-        push_around(search, hole);
+        push_around(search, &prices, hole);
 }
 
 uint64_t ferry_vm_push(struct ferry_vm_search *search, bool *no_memory)
@@ -141,7 +171,8 @@ uint64_t ferry_vm_push(struct ferry_vm_search *search, bool *no_memory)
             continue;
         ferry_vm_plan_ask(search->plan, block->owner, &facts);
         bool done = true;
-        if (leaves(search, block, &facts)) {
+        uint64_t cost;
+        if (leaves(search, block, &facts, &cost)) {
             done = ferry_vm_plan_evict(search->plan, search->region, block);
         } else {
             uint64_t to = pushed_to(search, block, &facts, at);
@@ -166,8 +197,9 @@ uint64_t ferry_vm_plan_push_together(struct ferry_vm_plan *plan, struct ferry_vm
     search.alignment_log2 = facts.alignment_log2;
     search.furthest = ferry_vm_victims_furthest(region->victims, plan->now);
     for (unsigned i = 0; i < 2 && region->space->head && search.cost == FERRY_VM_NEVER; i++) {
+        struct prices prices = {0};
         search.inches = i != 0;
-        push_between(&search, region->space->head, NULL);
+        push_between(&search, &prices, region->space->head, NULL);
     }
     if (search.cost == FERRY_VM_NEVER)
         return FERRY_VM_NOWHERE;

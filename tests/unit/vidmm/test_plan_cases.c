@@ -59,6 +59,8 @@ static void a_plan_does_not_walk_over_the_segment(void **state)
                   (unsigned long long)few, (unsigned long long)many, (unsigned long long)longest);
     assert_true(many <= 3 * few);
     assert_true(longest < 20000);
+    // What lies around several victims is priced once for all of them: else it would be twice as many.
+    assert_true(few < 3000 && many < 3000);
 }
 
 // Of several programs each plan is first made with what few may give, and most of the times in vain.
@@ -125,6 +127,42 @@ static void who_is_needed_soon_is_pushed_aside_and_not_thrown_out(void **state)
     assert_int_equal(plan.moved_pages, 1);
     ferry_vm_plan_destroy(&plan);
     ferry_vm_space_destroy(&space);
+}
+
+// Far apart fourteen that are needed late, the others at once; and last in the order of victims two with one between
+// them that is needed at once. More is looked at than is remembered at a time, and each for what it is itself.
+static void of_many_that_are_looked_at_none_is_taken_for_another(void **state)
+{
+    enum { ALONE = 14, APART = 64, COUNT = (ALONE + 1) * APART };
+    struct owner *owners = calloc(COUNT + 1, sizeof(*owners));
+    struct ferry_vm_space space;
+    struct ferry_vm_victims victims;
+    struct ferry_vm_region region = {&space, &victims, true};
+    struct ferry_vm_plan plan = {0};
+    struct ferry_vm_wanted wanted = {&owners[COUNT], 2, 0, UINT64_MAX, false};
+    const unsigned first = ALONE * APART + APART / 2;
+    uint64_t missing;
+    (void)state;
+    assert_true(ferry_vm_space_init(&space, COUNT));
+    ferry_vm_victims_init(&victims, false);
+    for (unsigned i = 0; i < COUNT; i++) {
+        bool no_memory, late = i < ALONE * APART && i % APART == APART / 2, last = i == first || i == first + 2;
+        unsigned period = late ? 1000 : last ? 990 : 1;
+        owners[i].use = (struct ferry_vm_use){.last = 10000, .period = period, .pages = 1, .serial = i + 1};
+        owners[i].block = ferry_vm_space_take(&space, 1, 1, false, 0, &owners[i], &no_memory);
+        ferry_vm_victim_add(&victims, &owners[i].use);
+    }
+    ferry_vm_plan_begin(&plan, NULL, facts_of, owner_of, 10000);
+    assert_int_equal(ferry_vm_plan_want(&plan, &region, &wanted, &missing), FERRY_VM_PLANNED);
+    ferry_vm_plan_finish(&plan);
+    for (size_t i = 0; i < plan.step_count; i++)
+        if (plan.steps[i].kind == FERRY_VM_STEP_EVICT)
+            assert_true(plan.steps[i].owner == &owners[first] || plan.steps[i].owner == &owners[first + 2]);
+    assert_int_equal(plan.evicted_pages, 2);
+    assert_int_equal(plan.moved_pages, 1);
+    ferry_vm_plan_destroy(&plan);
+    ferry_vm_space_destroy(&space);
+    free(owners);
 }
 
 // 5 pages between holes of 2 and 4, and 8 between those 4 and 2 more: room for 6 comes of pushing either. The 5 would
@@ -264,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_has_long_been_cold_is_given_up_however_large),
                                        cmocka_unit_test(who_is_needed_soon_is_pushed_aside_and_not_thrown_out),
+                                       cmocka_unit_test(of_many_that_are_looked_at_none_is_taken_for_another),
                                        cmocka_unit_test(who_may_not_leave_is_not_pushed_by_inches),
                                        cmocka_unit_test(the_first_victim_is_in_the_window),
                                        cmocka_unit_test(a_plan_does_not_walk_over_the_segment),
