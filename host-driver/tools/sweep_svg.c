@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/svg_text.h"
 #include "tools/tool.h"
@@ -16,6 +17,7 @@
 #define TOP         84.0
 #define PLOT_WIDTH  1000.0
 #define PLOT_HEIGHT 400.0
+#define LETTER      7.0 // the width of one, about
 
 struct curve {
     FILE *file;
@@ -85,24 +87,32 @@ static void draw_axes(const struct curve *curve)
             LEFT, TOP + PLOT_HEIGHT + 0.5, PLOT_WIDTH, LEFT + PLOT_WIDTH / 2, TOP + PLOT_HEIGHT + 44);
 }
 
-// What a median frame and the largest name, where they lie in the picture; one mark where they are the same.
+// What a median frame and the largest name, where they lie in the picture; one mark where they are the same. Where they
+// lie near each other their names go to the left and to the right.
 static void draw_frames(const struct curve *curve)
 {
     const struct ferry_lab_traces *traces = curve->report->traces;
     double median = (double)traces->median_frame, largest = (double)traces->largest_frame;
-    bool one = fabs(x_of(curve, largest) - x_of(curve, median)) < 110;
+    bool same = traces->median_frame == traces->largest_frame;
+    bool near = !same && fabs(x_of(curve, largest) - x_of(curve, median)) < 110;
     const struct {
         double bytes;
-        const char *which, *name;
-    } marks[] = {{median, one ? "median and largest" : "median", one ? "" : " (W)"}, {largest, "largest", " (F)"}};
-    const char *unit = traces->unit;
-    for (unsigned i = 0; i < (one ? 1u : 2u); i++)
-        if (marks[i].bytes >= curve->first && marks[i].bytes <= curve->last)
-            fprintf(curve->file,
-                    "<path d=\"M%.1f %.0fv%.0f\" stroke=\"#57606a\" stroke-dasharray=\"4 4\"/><text x=\"%.1f\" "
-                    "y=\"%.0f\" text-anchor=\"middle\" fill=\"#57606a\">%s %s%s</text>\n",
-                    x_of(curve, marks[i].bytes), TOP, PLOT_HEIGHT, x_of(curve, marks[i].bytes), TOP - 6, marks[i].which,
-                    unit, marks[i].name);
+        const char *which, *name, *anchor;
+    } marks[] = {{median, same ? "median and largest" : "median", same ? "" : " (W)", near ? "end" : "middle"},
+                 {largest, "largest", " (F)", near ? "start" : "middle"}};
+    for (unsigned i = 0; i < (same ? 1u : 2u); i++) {
+        double x = x_of(curve, marks[i].bytes);
+        char text[64];
+        if (marks[i].bytes < curve->first || marks[i].bytes > curve->last)
+            continue;
+        int length = snprintf(text, sizeof text, "%s %s%s", marks[i].which, traces->unit, marks[i].name);
+        // At the left edge of the picture it ends where it is whole.
+        double end = strcmp(marks[i].anchor, "end") == 0 ? fmax(x, LETTER * length) : x;
+        fprintf(curve->file,
+                "<path class=\"frame\" d=\"M%.1f %.0fv%.0f\" stroke=\"#57606a\" stroke-dasharray=\"4 4\"/><text "
+                "x=\"%.1f\" y=\"%.0f\" text-anchor=\"%s\" fill=\"#57606a\">%s</text>\n",
+                x, TOP, PLOT_HEIGHT, end, TOP - 6, marks[i].anchor, text);
+    }
 }
 
 static void draw_line(const struct curve *curve, size_t row)

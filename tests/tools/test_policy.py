@@ -190,6 +190,37 @@ def the_lines_of_the_picture():
     check(not told, "each_line_is_its_policys_in_its_colour", told[:1])
 
 
+def marks(picture):
+    """Of the frames in a sweep's picture: where each line is, and what stands at it."""
+    elements = list(ET.parse(picture).getroot().iter())
+    return [(float(re.match(r"M([\d.]+)", line.get("d")).group(1)), name.text, name.get("text-anchor"))
+            for line, name in zip(elements, elements[1:]) if line.get("class") == "frame"]
+
+
+def frames_are_marked(report, picture, sizes):
+    """A median frame and the largest have a line each, however near they are; those of one size have one."""
+    def x_of(name):
+        return round(92 + (report[name] - sizes[0]) / (sizes[-1] - sizes[0]) * 1000, 1)
+    want = [(x_of("median_frame_bytes"), "median frame (W)"), (x_of("largest_frame_bytes"), "largest frame (F)")]
+    near = want[1][0] - want[0][0] < 110
+    want = [(*mark, side if near else "middle") for mark, side in zip(want, ("end", "start")) if 92 <= mark[0] <= 1092]
+    trace, drawn = folder / "marks.memtrace", folder / "marks.svg"
+    ferry(trace_of(trace, 20, 20), "--sweep", "--policy", "lru", "--svg", drawn, "--quiet", "--no-advice")
+    same = marks(drawn)
+    ferry(trace_of(trace, 20, 21), "--sweep", "--policy", "lru", "--svg", drawn, "--quiet", "--no-advice")
+    two = marks(drawn)
+    check(marks(picture) == want and [mark[1:] for mark in same] == [("median and largest frame", "middle")]
+          and [mark[1:] for mark in two] == [("median frame (W)", "end"), ("largest frame (F)", "start")] and two[0][0] < two[1][0],
+          "sweep_marks_a_median_frame_and_the_largest", (marks(picture), want, same, two))
+
+
+def trace_of(path, most, last):
+    """Frames that name `most` pages each, but the last one, which names `last`."""
+    path.write_text("".join(f"a {n} 4096 buffer\nw {n} 0 1\n" for n in range(100)) + "".join(
+        "".join(f"d {n}\n" for n in range(last if frame == 9 else most)) + "f\n" for frame in range(10)))
+    return path
+
+
 def a_sweep():
     """Each point of the curve is a run that can be made alone, drawn where it belongs; too small is said, not left out."""
     trace, table, picture, path = (folder / f"sweep.{end}" for end in ("memtrace", "csv", "svg", "json"))
@@ -226,6 +257,7 @@ def a_sweep():
         heights = [(paged[said[0][0], size], float(s.get("cy"))) for s, size in zip(spots, sizes)]
         bad += [(a, b) for a in heights for b in heights if (a[0] < b[0] * 0.99) != (a[1] > b[1] + 0.1) and abs(a[0] / b[0] - 1) > 0.01]
     check(len(groups) == 5 and not bad, "sweep_draws_every_point", bad[:3])
+    frames_are_marked(report, picture, sizes)
     done = ferry(trace, "--sweep", "--vram", f"{sizes[2] // 1024}K,4K,{sizes[2] // 1024}K", "--policy", "lru", "--csv", table, "--quiet")
     rows = [(int(r["video_memory_bytes"]), r["fits"], r["bytes_in"] != "") for r in csv.DictReader(table.open())]
     check(rows == [(PAGE, "no", False), (sizes[2], "yes", True)] and "too small" in done.stdout, "sweep_tells_what_is_too_small", rows)
