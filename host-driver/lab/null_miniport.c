@@ -13,7 +13,7 @@
 #define SEGMENT     1u
 #define COMMAND     8u // bytes of a paging buffer that an operation takes
 #define JOB_CYCLES  1000u
-#define MOST_NAMED  65536u
+#define MOST_NAMED  UINT32_MAX // by a job: what a trace may have of allocations
 #define LINK_BYTES  4u // a cycle
 #define BUFFER_SIZE 65536u
 

@@ -263,6 +263,17 @@ def a_sweep():
     check(rows == [(PAGE, "no", False), (sizes[2], "yes", True)] and "too small" in done.stdout, "sweep_tells_what_is_too_small", rows)
 
 
+def a_job_may_name_all_there_are():
+    """A job of 65,537 allocations: the manager plays it as the policies do."""
+    trace, count = folder / "many.memtrace", 65537
+    ids = [str(n) for n in range(count)]
+    # A thousand come in at a time, so that the last job finds all in place.
+    jobs = [ids[at:at + 1000] for at in range(0, count, 1000)] + [ids]
+    trace.write_text("".join(f"a {n} 4096 buffer\nw {n} 0 1\n" for n in ids) + "".join(f"d {' '.join(job)}\nf\n" for job in jobs))
+    runs = figures(trace, "--vram", "1G", "--policy", "lru,ours", "--no-advice")["runs"]
+    check([run["bytes_in"] for run in runs] == [count * PAGE] * 2, "a_job_may_name_all_there_are", runs)
+
+
 def what_came_in_is_somebodys():
     """What nobody wrote yet is filled, and comes in of nobody."""
     chance, wrong, cases, trace = random.Random(SEED), [], 0, folder / "whose.memtrace"
@@ -355,6 +366,7 @@ a_recorded_game()
 what_was_needed_while_it_loaded()
 the_lines_of_the_picture()
 a_sweep()
+a_job_may_name_all_there_are()
 what_came_in_is_somebodys()
 what_ends_early_and_what_comes_late()
 what_counts_after_a_while()
