@@ -39,7 +39,9 @@ def bad_input():
     expect("no_dump", b"GET / HTTP/1.1\n", r"line 1: no call of `apitrace dump`: 'GET'?")
     expect("binary", b"\x06\x00\x01\x00trace", r"line 1: a zero byte: this is no text")
     expect("cut_off_in_a_string", sized + 'glShaderSource(shader = 1, count = 1, string = &"void main', r"line 6: a string that never ends")
-    expect("cut_off_in_a_call", sized + "glTexImage2D(target = GL_TEXTURE_2D, level", r"line 6: the call has no end")
+    expect("cut_off_in_a_call", numbered(CONTEXT + sized).encode() + b"5 glTexImage2D(target = GL_TEXTURE_2D, level", r"line 6: the text is cut off in this call: 'glTexImage2D")
+    expect("cut_off_in_a_number", numbered(CONTEXT + sized).encode() + b"93", r"line 6: the text is cut off in this call: ''")
+    expect("a_call_without_an_end", sized + "glFlush(\n" + SWAP, r"line 6: the call has no end: 'glFlush")
     expect("size_below_nothing", texture() + image(0, "GL_RGBA8", -4, 4), r"line 5: glTexImage2D: width = -4 is impossible: 0 to 1048576")
     expect("compressed_size_that_does_not_fit", texture() + "glCompressedTexImage2D(target = GL_TEXTURE_2D, level = 0, "
            "internalformat = GL_COMPRESSED_RGBA_S3TC_DXT5_EXT, width = 10, height = 10, border = 0, imageSize = 7, data = blob(7))\n",
@@ -52,6 +54,11 @@ def bad_input():
            "glTexSubImage2D(target = GL_TEXTURE_2D, level = 0, xoffset = 0, yoffset = 0, "
            "width = 1, height = 1, format = GL_RGBA, type = GL_UNSIGNED_BYTE, pixels = blob(4))\n",
            r"line 4: texture 9 is used and its size is not in the text")
+    late = numbered(CONTEXT + sized + DRAW + SWAP)
+    for first in (0, 1, 40):
+        text = re.sub(r"(?m)^(\d+) ", lambda match: f"{int(match[1]) + first} ", late).encode()
+        said = imported(text).stderr.decode()
+        check((f"  {first} calls stand before this text" in said) == (first > 0), f"says_that_{first}_calls_are_not_there", said)
     expect("direct3d", b"1 IDirect3D9::CreateDevice(this = 0x1)\n2 IDirect3DDevice9::CreateTexture(this = 0x1, Width = 4)\n",
            r"line 1: IDirect3D9::CreateDevice is a call of Direct3D: only OpenGL")
     expect("empty", b"", "holds no call")

@@ -93,6 +93,7 @@ static int next_lines(struct ferry_dump *dump, char **lines, size_t *length)
                 return refuse(dump, first, "a string that never ends: the text is cut off");
             if (dump->from == dump->end)
                 return 0;
+            dump->cut = true;
             break;
         }
         if (refill(dump) != 0)
@@ -141,10 +142,10 @@ static char *closing(char *at)
 }
 
 // Behind the call's number and thread, where they are.
-static char *skip_head(char *at, uint64_t *thread)
+static char *skip_head(char *at, uint64_t *number, uint64_t *thread)
 {
     if (*at >= '0' && *at <= '9') {
-        at += strspn(at, "0123456789");
+        *number = strtoull(at, &at, 10);
         at += strspn(at, " ");
     }
     if (*at == '@') {
@@ -157,10 +158,10 @@ static char *skip_head(char *at, uint64_t *thread)
 // A frame is "FILE: FUNCTION+0x1: SOURCE:2" or "FILE at FUNCTION() [0x1]", of which none begins as a call does.
 static bool is_frame(const struct ferry_dump *dump, char *at)
 {
-    uint64_t thread;
+    uint64_t number, thread;
     if (!dump->in_backtrace)
         return false;
-    at = skip_head(at, &thread);
+    at = skip_head(at, &number, &thread);
     const char *name = at;
     while (is_name(*at))
         at++;
@@ -171,10 +172,12 @@ static int read_call(struct ferry_dump *dump, struct ferry_dump_call *call, char
 {
     if (strchr(at, 27))
         return refuse(dump, call->line, "coloured text: dump it with --color=never");
-    call->name = at = skip_head(at, &call->thread);
+    call->name = at = skip_head(at, &call->number, &call->thread);
     while (is_name(*at))
         at++;
     char *end = *at == '(' && at > call->name ? closing(at + 1) : NULL;
+    if (!end && dump->cut)
+        return refuse(dump, call->line, "the text is cut off in this call: '%.40s'", call->name);
     if (!end)
         return refuse(dump, call->line,
                       *at == '(' && at > call->name ? "the call has no end: '%.40s'"
@@ -217,7 +220,7 @@ int ferry_dump_next(struct ferry_dump *dump, struct ferry_dump_call *call)
         dump->in_backtrace = strcmp(lines, "Backtrace:") == 0;
         if (dump->in_backtrace)
             continue;
-        *call = (struct ferry_dump_call){.line = line};
+        *call = (struct ferry_dump_call){.line = line, .number = UINT64_MAX};
         return read_call(dump, call, lines);
     }
 }

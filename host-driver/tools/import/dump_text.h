@@ -22,6 +22,7 @@ struct ferry_dump_argument {
 
 struct ferry_dump_call {
     uint64_t line, thread;
+    uint64_t number; // UINT64_MAX when the text has none
     char *name;
     char *inside;    // between the brackets; ferry_dump_split() takes it apart
     char *result;    // "" when there is none
@@ -36,6 +37,7 @@ struct ferry_dump {
     size_t capacity, from, end, seen; // what is not given out yet; up to where it was looked through
     uint64_t line, bytes;             // of the line that is read, and of all text so far
     bool over, in_backtrace;
+    bool cut; // the line that is read has no end
     char problem[160];
     uint64_t problem_line; // 0 when it is about the file
 };

@@ -57,6 +57,7 @@ struct ferry_gl_object {
     X(OUTSIDE, "writes left out: they lie outside of what they name, an error of the program")                         \
     X(UNSIZED, "uses left out of what was never given a size")                                                         \
     X(NO_CONTEXT, "calls left out: no context was current")                                                            \
+    X(LATE, "calls stand before this text: what they made is left out, but for what is given its size again")          \
     X(INCOMPLETE, "calls left out: the program ended in them")                                                         \
     X(STRAY, "memcpy lines left out: to no mapped buffer")                                                             \
     X(GUESSED, "images of a format whose size the driver chooses, taken as S3TC")                                      \

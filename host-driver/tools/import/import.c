@@ -46,6 +46,7 @@ struct run {
     struct met *met; // a table of names, PLACES of them
     unsigned met_count;
     uint64_t known_calls;
+    uint64_t first_number, first_line; // of the first call in the text
 };
 
 // ---- What a name means ----------------------------------------------------------------------------------------------
@@ -172,6 +173,17 @@ static int carry_out(struct run *run, struct met *met)
     return met->rule->carry_out(&run->gl);
 }
 
+// The numbers of calls begin with 0; a few may stand in another order, as their threads came to an end.
+static void note_number(struct run *run)
+{
+    uint64_t number = run->call.number;
+    if (run->memory.report.calls == 0)
+        run->first_number = number != UINT64_MAX ? number : 0;
+    else if (number < run->first_number)
+        run->first_number = number;
+    run->first_line = run->first_line ? run->first_line : run->call.line;
+}
+
 static void tell(struct run *run)
 {
     run->import->report = run->memory.report;
@@ -185,6 +197,7 @@ static int all_calls(struct run *run)
     struct met spare;
     while ((got = ferry_dump_next(&run->dump, &run->call)) > 0) {
         run->memory.line = run->call.line;
+        note_number(run);
         if (carry_out(run, meet(run, run->call.name, &spare)) != 0)
             return -1;
         if (++run->memory.report.calls % PROGRESS_CALLS == 0 && run->import->progress) {
@@ -198,6 +211,8 @@ static int all_calls(struct run *run)
         return -1;
     }
     run->memory.line = 0;
+    run->memory.report.notes[FERRY_IMPORT_LATE].count = run->first_number;
+    run->memory.report.notes[FERRY_IMPORT_LATE].line = run->first_line;
     if (run->memory.report.calls == 0)
         return ferry_memory_refuse(&run->memory, "holds no call");
     if (run->known_calls == 0)
