@@ -53,6 +53,23 @@ static const char *word(bool yes)
     return yes ? "true" : "false";
 }
 
+// What the sentence names: null where no allocation makes a difference.
+static void json_costliest(FILE *file, const struct ferry_lab_left_out *left_out)
+{
+    const struct ferry_lab_creation *object = &left_out->creation;
+    char what[96];
+    if (left_out->saves == 0) {
+        fputs(", \"costliest\": null", file);
+        return;
+    }
+    fprintf(file,
+            ", \"costliest\": {\"program\": %" PRIu32 ", \"allocation\": %" PRIu64 ", \"line\": %" PRIu32
+            ", \"bytes\": %" PRIu64 ", \"what\": ",
+            left_out->program + 1, object->id, object->line, object->bytes);
+    ferry_json_text(file, ferry_trace_kind_text(object->width, object->height, object->format, what));
+    fputs("}", file);
+}
+
 static void json_advice(FILE *file, const struct ferry_lab_advice *advice, uint32_t programs)
 {
     fprintf(file,
@@ -79,6 +96,7 @@ static void json_advice(FILE *file, const struct ferry_lab_advice *advice, uint3
     for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++)
         fprintf(file, ", \"%s_%s\": %" PRIu64, amounts[i].name, programs > 1 ? "in_all" : "per_frame",
                 amounts[i].amount);
+    json_costliest(file, &advice->left_out);
     fputs(", \"programs_bytes_in_alone\": [", file);
     for (uint32_t i = 0; i < programs && programs > 1; i++)
         fprintf(file, "%s%" PRIu64, i ? ", " : "", advice->program_alone[i]);

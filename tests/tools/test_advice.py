@@ -55,6 +55,18 @@ def every_figure_is_measured():
     saved = a_frame[0] - ours(rest, bytes_)["bytes_after_warm_up"] // frames
     check(match and lines[int(match[8]) - 1].split()[:2] == ["a", match[7]] and match[9] == size_text(saved)
           and saved == advice["costliest_saves_per_frame"], "advice_names_the_allocation_that_costs_most", (sentence, saved))
+    made = lines[int(match[8]) - 1].split()
+    want = {"program": 1, "allocation": int(match[7]), "line": int(match[8]), "bytes": int(made[2]), "what": " ".join(made[3:])}
+    check(advice["costliest"] == want, "json_names_it_too", (advice["costliest"], want))
+    idle = report_of("a 1 4096 buffer\nw 1 0 1\n" + "d 1\nf\n" * 5)["advice"][0]
+    check(idle["costliest"] is None and idle["costliest_saves_per_frame"] == 0, "json_names_nobody_where_none_makes_a_difference", idle)
+
+
+def report_of(text):
+    trace, path = folder / "report_of.memtrace", folder / "report_of.json"
+    trace.write_text(text)
+    ferry(trace, "--vram", "4K", "--policy", "ours", "--quiet", "--json", path)
+    return json.loads(path.read_text())
 
 
 def five_percent_less():

@@ -263,6 +263,23 @@ def a_sweep():
     check(rows == [(PAGE, "no", False), (sizes[2], "yes", True)] and "too small" in done.stdout, "sweep_tells_what_is_too_small", rows)
 
 
+def each_field_is_explained():
+    """What JSON and CSV have is named in the manual, and what is named there they have."""
+    one, two = folder / "fields.json", folder / "fields2.json"
+    table = folder / "fields.csv"
+    trace = trace_of(folder / "fields.memtrace", 20, 21)
+    ferry(trace, "--vram", "0.95W", "--json", one, "--csv", table, "--quiet")
+    ferry(trace, trace, "--vram", "0.95W", "--json", two, "--quiet")
+    one, two = json.loads(one.read_text()), json.loads(two.read_text())
+    have = set(one) | set(one["runs"][0]) | set(one["advice"][0]) | set(one["advice"][0]["costliest"])
+    have |= set(two) | set(two["runs"][0]) | {name.replace("_in_all", "_per_frame") for name in two["advice"][0]}
+    chapter = Path("docs/manual/policies.md").read_text().split("## For scripts")[1].split("\n## ")[0]
+    said = set(re.findall(r"`([a-z_0-9]+)`", chapter)) - {"_in_all", "no", "null", "furthest"}
+    check(have == said, "each_field_is_explained", have ^ said)
+    columns = set(next(csv.reader(table.open())))
+    check(columns == set(one["runs"][0]) - {"programs_bytes_in", "seconds"}, "csv_has_the_same_fields", columns)
+
+
 def a_job_may_name_all_there_are():
     """A job of 65,537 allocations: the manager plays it as the policies do."""
     trace, count = folder / "many.memtrace", 65537
@@ -270,8 +287,10 @@ def a_job_may_name_all_there_are():
     # A thousand come in at a time, so that the last job finds all in place.
     jobs = [ids[at:at + 1000] for at in range(0, count, 1000)] + [ids]
     trace.write_text("".join(f"a {n} 4096 buffer\nw {n} 0 1\n" for n in ids) + "".join(f"d {' '.join(job)}\nf\n" for job in jobs))
-    runs = figures(trace, "--vram", "1G", "--policy", "lru,ours", "--no-advice")["runs"]
-    check([run["bytes_in"] for run in runs] == [count * PAGE] * 2, "a_job_may_name_all_there_are", runs)
+    path = folder / "many.json"
+    done = ferry(trace, "--vram", "1G", "--policy", "lru,ours", "--no-advice", "--quiet", "--json", path)
+    came_in = [run["bytes_in"] for run in json.loads(path.read_text())["runs"]] if done.returncode == 0 else []
+    check(came_in == [count * PAGE] * 2, "a_job_may_name_all_there_are", (done, came_in))
 
 
 def what_came_in_is_somebodys():
@@ -366,6 +385,7 @@ a_recorded_game()
 what_was_needed_while_it_loaded()
 the_lines_of_the_picture()
 a_sweep()
+each_field_is_explained()
 a_job_may_name_all_there_are()
 what_came_in_is_somebodys()
 what_ends_early_and_what_comes_late()
