@@ -23,7 +23,7 @@ static bool is_standard_output(const char *path)
     struct stat a, b;
     char *place = ferry_place_of(path);
     bool same = place && ferry_place_descriptor(place) < 0 && stat(place, &a) == 0 && S_ISREG(a.st_mode) &&
-                fstat(STDOUT_FILENO, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+                fstat(STDOUT_FILENO, &b) == 0 && ferry_place_one_file(&a, &b);
     free(place);
     return same;
 }

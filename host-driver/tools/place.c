@@ -67,9 +67,9 @@ int ferry_place_descriptor(const char *place)
         if (strcmp(place, named[i]) == 0)
             return i;
     for (int i = 0; i < 2; i++) {
-        const char *number = place + strlen(numbered[i]);
         if (strncmp(place, numbered[i], strlen(numbered[i])) != 0)
             continue;
+        const char *number = place + strlen(numbered[i]);
         size_t digits = strspn(number, "0123456789");
         return digits > 0 && digits < 8 && !number[digits] ? atoi(number) : -1;
     }
@@ -81,9 +81,9 @@ bool ferry_place_is_system(const char *place)
     return strncmp(place, "/proc/", 6) == 0;
 }
 
-static bool one_file(const struct stat *a, const struct stat *b)
+bool ferry_place_one_file(const struct stat *one, const struct stat *other)
 {
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
 
 static bool one_name(const char *one, const char *other)
@@ -92,7 +92,7 @@ static bool one_name(const char *one, const char *other)
     const char *name, *other_name;
     char *folder = ferry_place_folder(one, &name), *other_folder = ferry_place_folder(other, &other_name);
     bool same = folder && other_folder && strcmp(name, other_name) == 0 && stat(folder, &a) == 0 &&
-                stat(other_folder, &b) == 0 && one_file(&a, &b);
+                stat(other_folder, &b) == 0 && ferry_place_one_file(&a, &b);
     free(folder);
     free(other_folder);
     return same;
@@ -103,7 +103,7 @@ bool ferry_place_same(const char *one, const char *other)
     struct stat a, b;
     int first = stat(one, &a), second = stat(other, &b);
     if (first == 0 || second == 0)
-        return first == 0 && second == 0 && S_ISREG(a.st_mode) && one_file(&a, &b);
+        return first == 0 && second == 0 && S_ISREG(a.st_mode) && ferry_place_one_file(&a, &b);
     // Links to one that is not there yet are names of it.
     char *place = ferry_place_of(one), *other_place = ferry_place_of(other);
     bool same = place && other_place && one_name(place, other_place);

@@ -99,14 +99,20 @@ static void control_transfer(uint32_t id, uint8_t type, uint16_t length, const v
     say(usb_redir_control_packet, id, &header, sizeof header, data, bytes);
 }
 
+// The next packet of that type: whose it is, and what it begins with.
+static void expect_packet(uint32_t type, uint32_t id, void *header, size_t bytes)
+{
+    assert_true(hear(type));
+    assert_int_equal(came.id, id);
+    memcpy(header, came.bytes, bytes);
+}
+
 // How it ended, how much of it went, and what came.
 static void expect_control(uint32_t id, uint8_t status, uint16_t length, size_t bytes)
 {
     struct usb_redir_control_packet_header header;
 
-    assert_true(hear(usb_redir_control_packet));
-    memcpy(&header, came.bytes, sizeof header);
-    assert_int_equal(came.id, id);
+    expect_packet(usb_redir_control_packet, id, &header, sizeof header);
     assert_int_equal(header.status, status);
     assert_int_equal(header.length, length);
     assert_int_equal(came.length, sizeof header + bytes);
@@ -119,9 +125,7 @@ static void expect_end(uint32_t id, uint8_t status, uint32_t length, uint8_t fir
 {
     struct usb_redir_bulk_packet_header header;
 
-    assert_true(hear(usb_redir_bulk_packet));
-    memcpy(&header, came.bytes, sizeof header);
-    assert_int_equal(came.id, id);
+    expect_packet(usb_redir_bulk_packet, id, &header, sizeof header);
     assert_int_equal(header.status, status);
     assert_int_equal(header.length | (uint32_t)header.length_high << 16, length);
     if (header.endpoint & 0x80) {
