@@ -73,7 +73,7 @@ netlist: $(OUT)/netlist.json
 	@echo "$(OUT)/netlist.json"
 
 $(OUT)/placed.config: $(OUT)/netlist.json $(PINS)
-	@echo "$(NAME): place and route, some eight minutes of processor time"
+	@echo "$(NAME): place and route, ten minutes of processor time, or half an hour where the chip is nearly full"
 	@$(NEXTPNR) $(CHIP) --package $(PACKAGE) --speed $(SPEED) --router router1 --seed $(SEED) --json $< --lpf $(PINS) \
 	    --timing-allow-fail --report $(OUT)/report.json --textcfg $@ > $(OUT)/nextpnr.log 2>&1 || { tail -n 3 $(OUT)/nextpnr.log; exit 1; }
 

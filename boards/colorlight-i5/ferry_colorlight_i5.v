@@ -52,7 +52,7 @@ module ferry_colorlight_i5 #(
 
     ferry_sdram_board #(
         .NAME(NAME), .CLOCKS_PER_US(50), .BIT_SIXTEENTHS(BIT_SIXTEENTHS), .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE),
-        .ADDRESS_BITS(23), .ROW_BITS(11), .WORD_BITS(32), .MASKS(0)
+        .ADDRESS_BITS(23), .ROW_BITS(11), .WORD_BITS(32), .MASKS(0), .PAGE_TABLES(1)
     ) board (
         .clk(clk), .locked(locked), .rxd(rxd), .txd(txd), .usb_clk(1'b0), .usb_io_clk(1'b0), .usb_dp_i(1'b0), .usb_dn_i(1'b0),
         .usb_dp_o(unused_usb[0]), .usb_dn_o(unused_usb[1]), .usb_oe(unused_usb[2]), .usb_pullup(unused_usb[3]),

@@ -62,8 +62,8 @@ module ferry_template #(
         .NAME(NAME), .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE), .BIT_SIXTEENTHS(BIT_SIXTEENTHS),
         // MHz of clk: what waits for microseconds counts with it.
         .CLOCKS_PER_US(50),
-        // 1 if the clock allows it: page tables (driver model 2) and tiled images. Without them more boards are fast enough.
-        .PAGE_TABLES(0), .TILING(0),
+        // 1 where there is room: page tables (driver model 2) fit an LFE5U-25F at a serial port, tiled images beside them do not.
+        .PAGE_TABLES(1), .TILING(0),
         // The chip: 2^25 bytes, 13 bits of row address (the width of sdram_a), 16 bits a word. As litedram.yml has it.
         .ADDRESS_BITS(25), .ROW_BITS(13), .WORD_BITS(16)
     ) board (

@@ -142,6 +142,15 @@ def netlists(folder):
                            "YOSYS=false")
         check((code != 0 and lines[0].endswith(": synthesis")) == made and (made or lines == [f"{out}/netlist.json"]),
               f"a_netlist_after_a_change_of_{Path(changed or 'nothing').name}", lines)
+    yosys = stand_in(out / "yosys", f'echo "$@" > {out}/asked; exit 1')
+    for fpga, transport, left_out in (("85f", "serial", []), ("85f", "usb", []), ("25f", "serial", ["TILING"]),
+                                      ("25f", "usb", ["PAGE_TABLES", "TILING"])):
+        make(*map(str, old), "-o", "../../build/usb/ferry_usb_core.v", "-W", "Makefile", "netlist", f"FPGA={fpga}",
+             f"TRANSPORT={transport}", f"OUT={out}", f"FIRMWARE={firmware}", f"YOSYS={yosys}")
+        asked = (out / "asked").read_text()
+        check(sorted(re.findall(r"-set (\w+) 0\b", asked)) == left_out and ("-set TRANSPORT" in asked) == (transport == "usb"),
+              f"what_has_no_room_on_{fpga}_{transport}", asked)
+        (out / "asked").unlink()
 
 
 def rates():
