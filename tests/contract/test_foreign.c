@@ -152,6 +152,50 @@ static void jobs_buffers_in_a_segment_are_refused(void **state)
     world_close(world);
 }
 
+static const DXGK_SEGMENTDESCRIPTOR4 *besides;
+
+// Each segment says that too.
+static NTSTATUS other_segments(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *argument)
+{
+    NTSTATUS status = real->DxgkDdiQueryAdapterInfo(adapter, argument);
+    DXGK_QUERYSEGMENTOUT4 *out = argument->pOutputData;
+    for (UINT i = 0; argument->Type == DXGKQAITYPE_QUERYSEGMENT4 && out->pSegmentDescriptor && i < out->NbSegment;
+         i++) {
+        DXGK_SEGMENTDESCRIPTOR4 *segment = (void *)(out->pSegmentDescriptor + i * out->SegmentDescriptorStride);
+        segment->Flags.Value |= besides->Flags.Value;
+        segment->NumInvalidMemoryRanges = besides->NumInvalidMemoryRanges;
+        segment->NumUEFIFrameBufferRanges = besides->NumUEFIFrameBufferRanges;
+    }
+    return status;
+}
+
+// Content would be put where it must not be, or reach into its neighbour.
+static void segments_that_ask_for_more_are_refused(void **state)
+{
+    (void)state;
+    const DXGK_SEGMENTDESCRIPTOR4 cases[] = {{.Flags.ApplicationTarget = 1},
+                                             {.Flags.Use64KBPages = 1},
+                                             {.Flags.PitchAlignment = 1},
+                                             {.NumInvalidMemoryRanges = 1},
+                                             {.NumUEFIFrameBufferRanges = 1}};
+    const struct world_options world = world_defaults();
+    struct machine *machine = machine_open(&world.machine);
+    real = ferry_test_miniport();
+    table = *real;
+    table.DxgkDdiQueryAdapterInfo = other_segments;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct ferry_vidmm *manager = NULL;
+        const struct ferry_vidmm_options options = {.size = sizeof(options),
+                                                    .miniport = &table,
+                                                    .miniport_device_context = machine_adapter(machine),
+                                                    .platform = machine_platform(machine)};
+        besides = &cases[i];
+        assert_int_equal(ferry_vidmm_start(&options, &manager), i == 0 ? FERRY_OK : FERRY_ERROR_UNSUPPORTED);
+        ferry_vidmm_stop(manager);
+    }
+    machine_close(machine);
+}
+
 static NTSTATUS build_nothing(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
 {
     (void)adapter, (void)argument;
@@ -188,6 +232,7 @@ int main(void)
         cmocka_unit_test(a_page_fault_is_the_fault_of_its_job),
         cmocka_unit_test(nothing_is_called_behind_the_stop),
         cmocka_unit_test(jobs_buffers_in_a_segment_are_refused),
+        cmocka_unit_test(segments_that_ask_for_more_are_refused),
         cmocka_unit_test(a_start_that_stops_tells_why),
     };
     return WORLD_RUN(tests);

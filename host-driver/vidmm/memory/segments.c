@@ -24,6 +24,15 @@ static bool contradictory(DXGK_SEGMENTFLAGS flags)
            (flags.SupportsCachedCpuHostAperture && !flags.SupportsCpuHostAperture) || flags.Reserved != 0;
 }
 
+// Where content would be put into places that are none for it: this manager counts in pages of 4 KiB, takes an
+// allocation to be as large as it says (PitchAlignedSize is for pitch-aligned segments), and knows of no page of a
+// segment that must not be used.
+static bool asks_for_more(const DXGK_SEGMENTDESCRIPTOR4 *descriptor)
+{
+    return descriptor->Flags.Use64KBPages || descriptor->Flags.PitchAlignment ||
+           descriptor->NumInvalidMemoryRanges != 0 || descriptor->NumUEFIFrameBufferRanges != 0;
+}
+
 static uint64_t limited(uint64_t bytes, uint64_t limit)
 {
     return limit != 0 && limit < bytes ? limit : bytes;
@@ -92,7 +101,7 @@ static int add_segment(struct ferry_vm_memory *memory, const struct ferry_vidmm_
                        const DXGK_SEGMENTDESCRIPTOR4 *descriptor)
 {
     struct ferry_vm_segment *segment = &memory->segments[memory->segment_count];
-    if (contradictory(descriptor->Flags) || descriptor->Size % PAGE_SIZE != 0)
+    if (contradictory(descriptor->Flags) || asks_for_more(descriptor) || descriptor->Size % PAGE_SIZE != 0)
         return FERRY_ERROR_UNSUPPORTED;
     segment->id = id;
     segment->flags = descriptor->Flags;
