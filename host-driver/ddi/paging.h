@@ -263,8 +263,8 @@ typedef struct _DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE {
     UINT PageTableLevel;
     HANDLE hAllocation;
     DXGK_PAGETABLEUPDATEADDRESS PageTableAddress;
-    DXGK_PTE *pPageTableEntries;
-    UINT StartIndex;
+    DXGK_PTE *pPageTableEntries; // one, with Repeat
+    UINT StartIndex;             // in groups of 16 entries with Use64KBPages, as the next
     UINT NumPageTableEntries;
     UINT Reserved0;
     DXGK_UPDATEPAGETABLEFLAGS Flags;
@@ -277,7 +277,7 @@ typedef struct _DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE {
 } DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE;
 
 typedef struct _DXGK_BUILDPAGINGBUFFER_FLUSHTLB {
-    DXGK_SEGMENTOFFSET RootPageTableAddress;
+    DXGK_SEGMENTOFFSET RootPageTableAddress; // from here on the root of hProcess: nothing else tells it
     HANDLE hProcess;
     D3DGPU_VIRTUAL_ADDRESS StartVirtualAddress;
     D3DGPU_VIRTUAL_ADDRESS EndVirtualAddress;
