@@ -95,6 +95,13 @@ for number, begins in enumerate(("openarena, a 3D shooter", "SmolLM2-135M, a lan
                                                                      (alike["lru"], alike["ours"], pair["ours"])))
 check(pair["ours"][0] <= fits[0] * 1.001 and pair["lru"][0] > fits[0] * 1.01 and pair["ours"][1] < pair["lru"][1] * 0.8,
       "a_protected_game_beside_a_model_pages_as_alone", (fits, pair))
+# The program that writes its own trace, as the manual has it.
+written = re.search(r"^```python\n(.*?)^```", (ROOT / "docs/manual/recording.md").read_text(), re.M | re.S)[1]
+layers = folder / "layers.memtrace"
+layers.write_text(subprocess.run([sys.executable, "-c", written], capture_output=True, text=True, check=True).stdout)
+came = came_in_of(layers, "--vram", "0.8W", policies="lru,furthest")
+# Of 240 uses of 3 MiB none finds them with the first rule, and 168 do with the other.
+check(came == {"lru": [720 << 20], "furthest": [216 << 20]}, "a_trace_written_by_hand_is_played", came)
 picture = folder / "does-it-fit.svg"
 subprocess.run([ROOT / "build/ferry", "policy", LARGE, "--vram", "0.95W", "--no-advice", "--quiet", "--svg", picture],
                stdout=subprocess.DEVNULL, check=True)
