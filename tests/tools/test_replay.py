@@ -41,6 +41,16 @@ def replay(name, trace, backend, *options):
     return values if good else {}
 
 
+def fields_are_explained(values):
+    """Each is the adapter's, under its name, or named in the manual; and what is named there is there."""
+    chapter = (ROOT / "docs/manual/watching.md").read_text().split("## For scripts")[1].split("\n## ")[0]
+    said = {name for name in re.findall(r"`([a-z_0-9]+)`", chapter) if len(name) > 1}
+    struct = (ROOT / "host-driver/include/ferry/ferry.h").read_text().split("struct ferry_statistics {")[1].split("};")[0]
+    counted = set(re.findall(r"\b([a-z_0-9]+)(?=[,;\[])", re.sub(r"//.*", "", struct)))
+    have = set(values) | set(values.get("programs", [{}])[0])
+    check(have and have <= said | counted and said <= have, "each_field_is_explained", (have - said - counted, said - have))
+
+
 def part_of_glmark2(path, frames):
     """The part with locks, discards and render targets begins late: keep every creation and upload, and the frames there."""
     lines = gzip.decompress(GLMARK2.read_bytes()).decode().splitlines()
@@ -91,6 +101,7 @@ def main():
     picture, timeline = folder / "v.svg", folder / "t.json"
     model = replay("model_neverball", NEVERBALL, "model", "--vram", "5M", "--frames", "60", "--svg", picture,
                    "--timeline", timeline)
+    fields_are_explained(model)
     files.picture_is_right(check, picture, NEVERBALL.name, 142)
     files.timeline_is_right(check, timeline, ("firmware", "read channel", "write channel"))
     events = json.loads(timeline.read_text())["traceEvents"] if model else []
