@@ -10,28 +10,48 @@
 #include "tools/policy_session.h"
 #include "tools/tool.h"
 
+#define LEAST_WIDTH 10
+
+// Of a column: somebody's own policy may have a long name.
+static int width_of(const char *name)
+{
+    int length = (int)strlen(name);
+    return length > LEAST_WIDTH ? length : LEAST_WIDTH;
+}
+
+static int widest(const struct ferry_policy_size *size)
+{
+    int width = LEAST_WIDTH;
+    for (size_t i = 0; i < size->row_count; i++)
+        if (width_of(size->rows[i].name) > width)
+            width = width_of(size->rows[i].name);
+    return width;
+}
+
 static void print_size(const struct ferry_policy_report *report, const struct ferry_policy_size *size)
 {
     char title[64], in[FERRY_SIZE_TEXT], out[FERRY_SIZE_TEXT], moved[FERRY_SIZE_TEXT], uploads[FERRY_SIZE_TEXT];
     char worst[FERRY_SIZE_TEXT], most[FERRY_SIZE_TEXT], heads[2][FERRY_TRACE_UNIT + 8];
     uint64_t reference = ferry_policy_reference(size);
     const char *unit = report->traces->unit;
+    int width = widest(size);
     snprintf(heads[0], sizeof heads[0], "worst %s", unit);
     snprintf(heads[1], sizeof heads[1], "99 %% %ss", unit);
-    printf("\n%s of video memory\n  %-10s %10s %10s %10s %10s %7s %12s %12s\n", ferry_policy_size_said(size, title),
-           "policy", "in", "out", "moved", "uploads", "times", heads[0], heads[1]);
+    printf("\n%s of video memory\n  %-*s %10s %10s %10s %10s %7s %12s %12s\n", ferry_policy_size_said(size, title),
+           width, "policy", "in", "out", "moved", "uploads", "times", heads[0], heads[1]);
     for (size_t i = 0; i < size->row_count; i++) {
         const struct ferry_lab_outcome *outcome = &size->rows[i].outcome;
         char times[16] = "-";
         if (reference)
             snprintf(times, sizeof times, "%.2f", (double)outcome->count.in / (double)reference);
-        printf("  %-10s %10s %10s %10s %10s %7s %12s %12s\n", size->rows[i].name,
+        printf("  %-*s %10s %10s %10s %10s %7s %12s %12s\n", width, size->rows[i].name,
                ferry_size_text(outcome->count.in, in), ferry_size_text(outcome->count.out, out),
                strcmp(size->rows[i].name, FERRY_LAB_OURS) == 0 ? ferry_size_text(outcome->count.moved, moved) : "-",
                ferry_size_text(outcome->count.uploaded, uploads), times, ferry_size_text(outcome->worst_frame, worst),
                ferry_size_text(outcome->percentile_frame, most));
         for (uint32_t k = 0; k < report->traces->count && report->traces->count > 1; k++)
-            printf("  %10s %10s of program %" PRIu32 "\n", "", ferry_size_text(outcome->program_in[k], in), k + 1);
+            printf("  %*s %10s of program %" PRIu32 "\n", width, "", ferry_size_text(outcome->program_in[k], in),
+                   k + 1);
     }
 }
 
@@ -41,13 +61,13 @@ static void print_curve(const struct ferry_policy_report *report)
     char text[FERRY_SIZE_TEXT];
     printf("\nbytes in and out, by size of video memory\n  %10s", "");
     for (size_t k = 0; k < report->sizes[0].row_count; k++)
-        printf(" %10s", report->sizes[0].rows[k].name);
+        printf(" %*s", LEAST_WIDTH, report->sizes[0].rows[k].name);
     puts("");
     for (size_t i = 0; i < report->size_count; i++) {
         printf("  %10s", ferry_size_text(report->sizes[i].bytes, text));
         for (size_t k = 0; k < report->sizes[i].row_count; k++) {
             const struct ferry_policy_row *row = &report->sizes[i].rows[k];
-            printf(" %10s",
+            printf(" %*s", width_of(row->name),
                    row->outcome.result == FERRY_LAB_OK ? ferry_size_text(ferry_policy_paged(row), text) : "too small");
         }
         puts("");
