@@ -39,7 +39,8 @@ def bad_input():
     expect("no_dump", b"GET / HTTP/1.1\n", r"line 1: no call of `apitrace dump`: 'GET'?")
     expect("binary", b"\x06\x00\x01\x00trace", r"line 1: a zero byte: this is no text")
     expect("cut_off_in_a_string", sized + 'glShaderSource(shader = 1, count = 1, string = &"void main', r"line 6: a string that never ends")
-    expect("cut_off_in_a_call", numbered(CONTEXT + sized).encode() + b"5 glTexImage2D(target = GL_TEXTURE_2D, level", r"line 6: the text is cut off in this call: 'glTexImage2D")
+    expect("cut_off_in_a_call", numbered(CONTEXT + sized).encode() + b"5 glTexImage2D(target = GL_TEXTURE_2D, level",
+           r"line 6: the text is cut off in this call: 'glTexImage2D")
     expect("cut_off_in_a_number", numbered(CONTEXT + sized).encode() + b"93", r"line 6: the text is cut off in this call: ''")
     expect("a_call_without_an_end", sized + "glFlush(\n" + SWAP, r"line 6: the call has no end: 'glFlush")
     expect("size_below_nothing", texture() + image(0, "GL_RGBA8", -4, 4), r"line 5: glTexImage2D: width = -4 is impossible: 0 to 1048576")

@@ -63,7 +63,8 @@ for name, more in (("table", []), ("sweep", ["--sweep", "--points", "2"])):
     done = subprocess.run([long, "policy", arguments[0], "--policy", "lru,camera-of-a-long-name", "--no-advice", "--quiet", *more],
                           capture_output=True, text=True, check=False)
     table = done.stdout.splitlines()[-3:]
-    check("camera-of-a-long-name" in done.stdout and len({len(line) for line in table}) == 1, f"a_long_name_moves_no_column_of_the_{name}", table)
+    check("camera-of-a-long-name" in done.stdout and len({len(line) for line in table}) == 1,
+          f"a_long_name_moves_no_column_of_the_{name}", table)
 
 wrong = policy.replace("    return ferry_lab_highest(memory, rank);\n", mistake)
 wrong = re.sub(r"static uint64_t rank.*?\n}\n\n", "", wrong, flags=re.S)  # Taken out, as the page says: else it does not compile.
