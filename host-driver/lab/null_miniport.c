@@ -14,7 +14,7 @@
 #define COMMAND     8u // bytes of a paging buffer that an operation takes
 #define JOB_CYCLES  1000u
 #define MOST_NAMED  UINT32_MAX // by a job: what a trace may have of allocations
-#define LINK_BYTES  4u // a cycle
+#define LINK_BYTES  4u         // a cycle
 #define BUFFER_SIZE 65536u
 
 // ---- Host pages ---------------------------------------------------------------------------------------------------
