@@ -43,6 +43,7 @@ help:
 	@echo "make test-guest  the simulated device in the PCI slot, and on the USB, of a virtual machine with Debian's kernel (wants QEMU)"
 	@echo "make test-fresh    both commands of README on a bare Debian 12 and 13 (root, debootstrap)"
 	@echo "make example-engine  the copy engine alone, as another design would use it"
+	@echo "make example-packets  the device with packets put together by hand: a copy, a walk of page tables, a fault"
 	@echo "make mutation  mistakes made one at a time in a copy of the tree: does the named test see each?"
 	@echo "make -C boards/ulx3s   what can be made for a board; make test-boards, test-netlist run its self test on a simulated one"
 	@echo "make soak    the long campaigns"
