@@ -5,6 +5,8 @@
 //
 //     packets_by_hand            prints one copy, one fault, and one walk of page tables
 //     packets_by_hand PAGE...    and holds what the pages quote of it against that
+//
+// FERRY_FIRMWARE names another firmware than build/firmware/firmware.bin.
 #include <array>
 #include <cstdint>
 #include <cstdio>
