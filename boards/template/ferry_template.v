@@ -10,6 +10,9 @@ module ferry_template #(
     parameter FIRMWARE_HEX = "",
     // Which soft core is among the sources.
     parameter [63:0] CPU_CORE = "vexriscv",
+    // 1 where there is room: page tables (driver model 2) fit an LFE5U-25F at a serial port, tiled images beside them do not.
+    parameter PAGE_TABLES = 1,
+    parameter TILING = 0,
     // Length of a bit on the line, in sixteenths of a clock: 16 * 50 MHz / 3 Mbaud, rounded. 2 % more or less still work. What the
     // USB chip at the other end can do is the limit; 64 is the least.
     parameter BIT_SIXTEENTHS = 267
@@ -41,6 +44,8 @@ module ferry_template #(
 
     // The clock goes round: CLKOP is fed back and divided by CLKFB_DIV until it is as fast as the oscillator divided by CLKI_DIV, so that
     // CLKOP has 25 / 1 * 2 = 50 MHz. Inside runs 50 * CLKOP_DIV = 600 MHz, which has to be between 400 and 800.
+    // `build/boards-venv/bin/yowasp-ecppll -i 25 -o 50` looks for dividers; it divides no oscillator to less than some 3 MHz, which
+    // the chip would not take, so that not every frequency can be had from every oscillator: 48 MHz give 51.2 or stay 48, not 50.
     // CLKOS, for the chip, has the same divider, and a phase of 3 more: 3 of 12 are a quarter of a clock late, so that what changes at the
     // device's edge stands still at the chip's. FREQUENCY_PIN tells place and route nothing; other tools read it.
     (* FREQUENCY_PIN_CLKI="25" *) (* FREQUENCY_PIN_CLKOP="50" *) (* FREQUENCY_PIN_CLKOS="50" *)
@@ -62,8 +67,7 @@ module ferry_template #(
         .NAME(NAME), .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE), .BIT_SIXTEENTHS(BIT_SIXTEENTHS),
         // MHz of clk: what waits for microseconds counts with it.
         .CLOCKS_PER_US(50),
-        // 1 where there is room: page tables (driver model 2) fit an LFE5U-25F at a serial port, tiled images beside them do not.
-        .PAGE_TABLES(1), .TILING(0),
+        .PAGE_TABLES(PAGE_TABLES), .TILING(TILING),
         // The chip: 2^25 bytes, 13 bits of row address (the width of sdram_a), 16 bits a word. As litedram.yml has it.
         .ADDRESS_BITS(25), .ROW_BITS(13), .WORD_BITS(16)
     ) board (

@@ -48,6 +48,15 @@ def stand_in(path, text):
     return path
 
 
+def template():
+    """What its Makefile says that may be set is the module's to have: Yosys refuses any other."""
+    settings = re.findall(r"-set (\w+) (\w+)", Path("boards/template/Makefile").read_text())
+    words = " ".join(f"-set {name} {value}" for name, value in settings)
+    done = subprocess.run(["yosys", "-q", "-p", "read_verilog boards/template/ferry_template.v; "
+                           f"chparam {words} -set BIT_SIXTEENTHS 64 ferry_template"], capture_output=True, text=True, check=False)
+    check(len(settings) > 1 and done.returncode == 0, "what_the_template_sets_is_there", done.stderr)
+
+
 def no_board(folder):
     code, lines = make("test", "PORT=/dev/ttyNONE")
     check(code != 0 and lines[0] == "no board at /dev/ttyNONE: plug it in, or say where it is: make test PORT=/dev/ttyUSB1; ferry list "
@@ -199,6 +208,7 @@ def main():
         size(folder)
         netlists(folder)
     rates()
+    template()
     ids()
     code, lines = make("FPGA=12g", "bitstream")
     check(code != 0 and "FPGA is 25f or 85f, not '12g'" in lines[0], "no_such_chip", lines)
