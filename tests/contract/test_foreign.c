@@ -223,6 +223,9 @@ static void a_start_that_stops_tells_why(void **state)
     assert_int_equal(why.code, FERRY_CRITICAL_BAD_STATUS);
     assert_int_equal(why.status, STATUS_NOT_IMPLEMENTED);
     assert_int_equal(why.operation, DXGK_OPERATION_UNMAP_APERTURE_SEGMENT);
+    assert_false(ferry_vidmm_critical(manager, &why));
+    assert_int_equal(why.code, FERRY_CRITICAL_NONE);
+    assert_false(ferry_vidmm_critical(manager, NULL));
     machine_close(machine);
 }
 

@@ -198,6 +198,12 @@ int ferry_vidmm_segment(struct ferry_vidmm *manager, unsigned index, struct ferr
 
 bool ferry_vidmm_critical(struct ferry_vidmm *manager, struct ferry_vidmm_critical *record)
 {
+    if (!record)
+        return false;
+    *record = (struct ferry_vidmm_critical){.code = FERRY_CRITICAL_NONE};
+    // As whoever's start has failed may ask.
+    if (!manager)
+        return false;
     ferry_vm_enter(manager);
     *record = manager->core.critical;
     ferry_vm_leave(manager, FERRY_OK);
