@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the tool. `tools` runs the real tool linked against a double of the library, where any fault can be ordered;
-# `tool_text` is what it reads and shows; `tool_output` where its files go; `tool_list` has that double, and simulators to be found;
+# `tool_text` is what it reads and shows; `tool_output` where its files go, `tool_place` what their names lead to; `tool_list` has
+# that double, and simulators to be found;
 # `replay` runs the real thing on both back ends, `fault` the walks of
 # its faults, `spaces` the picture of addresses over time,
 # `replay_programs` several traces at once; `import` reads dumps, `import_calls` each call of them, `import_refusals` those that are none,
@@ -12,7 +13,7 @@
 TOOL_PARTS := $(call sanitized,host-driver/tools/tool.c host-driver/tools/id_map.c)
 TOOL_HEADERS := $(wildcard host-driver/tools/*.h)
 
-TEST_PROGRAMS += $(addprefix $(BUILD)/tests/tool_,output text trace content) $(BUILD)/tests/tools $(BUILD)/tests/replay \
+TEST_PROGRAMS += $(addprefix $(BUILD)/tests/tool_,output place text trace content) $(BUILD)/tests/tools $(BUILD)/tests/replay \
     $(BUILD)/tests/replay_programs $(BUILD)/tests/policy $(BUILD)/tests/policy_refusals $(BUILD)/tests/advice \
     $(BUILD)/tests/advice_sizes $(BUILD)/tests/long_traces \
     $(BUILD)/tests/import $(BUILD)/tests/import_calls $(BUILD)/tests/import_refusals $(BUILD)/tests/import_programs \
@@ -33,7 +34,13 @@ $(BUILD)/tests/tool_text: tests/tools/test_text.c $(call sanitized,host-driver/t
 $(BUILD)/tests/tool_output: tests/tools/test_output.c $(call sanitized,host-driver/tools/output.c host-driver/tools/place.c) \
     $(TOOL_PARTS) $(TOOL_HEADERS)
 	@mkdir -p $(@D)
-	$(SANITIZED_TEST) $(filter %.c %.o,$^) -Wl,--wrap=mkstemp,--wrap=rename,--wrap=fchown,--wrap=fallocate -lcmocka $(LDLIBS) -o $@
+	$(SANITIZED_TEST) $(filter %.c %.o,$^) -Wl,--wrap=mkstemp,--wrap=rename,--wrap=fchown,--wrap=fchmod,--wrap=fallocate \
+	    -lcmocka $(LDLIBS) -o $@
+
+$(BUILD)/tests/tool_place: tests/tools/test_place.c $(call sanitized,host-driver/tools/output.c host-driver/tools/place.c) \
+    $(TOOL_PARTS) $(TOOL_HEADERS)
+	@mkdir -p $(@D)
+	$(SANITIZED_TEST) $(filter %.c %.o,$^) -lcmocka $(LDLIBS) -o $@
 
 $(BUILD)/tests/tool_space_map: tests/tools/test_space_map.c tests/seed.h \
     $(call sanitized,host-driver/tools/space_map.c) $(TOOL_PARTS) $(TOOL_HEADERS)

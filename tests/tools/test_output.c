@@ -7,11 +7,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 // cmocka asks for the standard headers before it.
@@ -23,8 +26,9 @@
 
 // ---- The system -----------------------------------------------------------------------------------------------------
 
-static int no_part, no_rename, no_owner, no_room; // What it refuses with, or 0.
-static int owners;                                // How often it was asked for another owner.
+static int no_part, no_rename, no_owner, no_rights, no_room; // What it refuses with, or 0.
+static char asked[PATH_MAX];                                 // The last name of a file that was to be made.
+static int owners;                                           // How often it was asked for another owner.
 
 int __real_mkstemp(char *name);
 int __wrap_mkstemp(char *name);
@@ -32,6 +36,8 @@ int __real_rename(const char *from, const char *to);
 int __wrap_rename(const char *from, const char *to);
 int __real_fchown(int fd, uid_t user, gid_t group);
 int __wrap_fchown(int fd, uid_t user, gid_t group);
+int __real_fchmod(int fd, mode_t mode);
+int __wrap_fchmod(int fd, mode_t mode);
 int __real_fallocate(int fd, int mode, off_t from, off_t bytes);
 int __wrap_fallocate(int fd, int mode, off_t from, off_t bytes);
 
@@ -43,6 +49,7 @@ static int refuse(int why)
 
 int __wrap_mkstemp(char *name)
 {
+    snprintf(asked, sizeof asked, "%s", name);
     // Files without a name are made elsewhere.
     return no_part && strncmp(name, "out/", 4) == 0 ? refuse(no_part) : __real_mkstemp(name);
 }
@@ -58,8 +65,16 @@ int __wrap_fchown(int fd, uid_t user, gid_t group)
     return no_owner ? refuse(no_owner) : __real_fchown(fd, user, group);
 }
 
+int __wrap_fchmod(int fd, mode_t mode)
+{
+    return no_rights ? refuse(no_rights) : __real_fchmod(fd, mode);
+}
+
 int __wrap_fallocate(int fd, int mode, off_t from, off_t bytes)
 {
+    // A part of it may be there before there is no more.
+    if (no_room == ENOSPC && ftruncate(fd, from + bytes) != 0)
+        abort();
     return no_room ? refuse(no_room) : __real_fallocate(fd, mode, from, bytes);
 }
 
@@ -122,7 +137,7 @@ static int write_it(const char *path, const char *meanwhile, const char *text, b
 static int setup(void **state)
 {
     (void)state;
-    no_part = no_rename = no_owner = no_room = owners = 0;
+    no_part = no_rename = no_owner = no_rights = no_room = owners = 0;
     return mkdir("out", 0777);
 }
 
@@ -144,7 +159,7 @@ static void a_new_file_has_the_rights_that_files_have(void **state)
     (void)state;
     umask(0027);
     assert_int_equal(write_it("out/new", NULL, "whole", true), 0);
-    umask(0022);
+    assert_int_equal(umask(0022), 0027);
     expect("out/new", "whole");
     assert_int_equal(look("out/new").st_mode & 07777, 0640);
     assert_int_equal(write_it("out/other", NULL, "half", false), -1);
@@ -184,32 +199,6 @@ static void a_link_leads_to_a_place(void **state)
     expect("out/new", "newer");
 }
 
-static void a_place_that_cannot_be_written_is_told_before(void **state)
-{
-    char place[PATH_MAX];
-    (void)state;
-    // Behind a link, to a folder that is not there; round and round; and one that is of a folder.
-    assert_int_equal(symlink("nowhere/x", "out/a"), 0);
-    assert_int_equal(symlink("round", "out/round"), 0);
-    assert_int_equal(symlink(".", "out/here"), 0);
-    assert_int_equal(ferry_place_refuses("out/a"), ENOENT);
-    assert_int_equal(ferry_place_refuses("out/round"), ELOOP);
-    assert_int_equal(ferry_place_refuses("out/here"), EISDIR);
-    assert_int_equal(ferry_place_refuses("out/here/"), EISDIR);
-    assert_int_equal(ferry_place_refuses("out/here/new"), 0);
-    assert_int_equal(ferry_place_refuses("out/new/"), ENOENT);
-    assert_int_equal(ferry_place_refuses(""), ENOENT);
-    assert_int_equal(check("out/a"), FERRY_EXIT_USAGE);
-    // Two names of what is not there yet.
-    assert_non_null(realpath("out", place));
-    strcat(place, "/new");
-    assert_int_equal(symlink(place, "out/b"), 0);
-    assert_int_equal(symlink("new", "out/c"), 0);
-    assert_int_equal(ferry_outputs_check((const char *const[]){"out/b", "out/c"}, 2, NULL, 0), FERRY_EXIT_USAGE);
-    assert_int_equal(ferry_outputs_check((const char *const[]){"out/b", "out/here/new"}, 2, NULL, 0), FERRY_EXIT_USAGE);
-    assert_int_equal(ferry_outputs_check((const char *const[]){"out/b", "out/newer"}, 2, NULL, 0), FERRY_EXIT_OK);
-}
-
 // What the shell leads a descriptor into is written on, be the name of it what it may.
 static void a_descriptor_is_no_file_to_be_emptied(void **state)
 {
@@ -231,6 +220,13 @@ static void a_descriptor_is_no_file_to_be_emptied(void **state)
     assert_int_equal(ferry_place_refuses(name), EBADF);
     log = open("out/log", O_RDONLY);
     assert_int_equal(ferry_place_refuses(name), EBADF);
+    // Who did not ask before is refused too, and nothing stays open.
+    struct ferry_output output;
+    int next = dup(log);
+    close(next);
+    assert_int_equal(ferry_output_open(&output, name), -1);
+    assert_int_equal(dup(log), next);
+    close(next);
     close(log);
     expect("out/log", "before,xxx,after");
     assert_int_equal(files(), 2);
@@ -250,8 +246,9 @@ static void where_the_standard_output_goes_nothing_else_does(void **state)
     int before = dup(STDOUT_FILENO), file = open("out/said", O_WRONLY | O_CREAT | O_TRUNC, 0666);
     dup2(file, STDOUT_FILENO);
     symlink("said", "out/link");
+    put("out/else", "");
     int as_file = check("out/said"), as_link = check("out/link"), other = check("out/other"),
-        as_stream = check("/dev/stdout");
+        as_stream = check("/dev/stdout"), as_other = check("out/else");
     struct ferry_output output;
     printf("first,"); // Behind the complaints, which have it written.
     int opened = ferry_output_open(&output, "/dev/stdout");
@@ -261,9 +258,15 @@ static void where_the_standard_output_goes_nothing_else_does(void **state)
     }
     printf("third");
     fflush(stdout);
+    int nowhere = open("/dev/null", O_WRONLY);
+    dup2(nowhere, STDOUT_FILENO);
+    close(nowhere);
+    int as_device = check("/dev/null");
     dup2(before, STDOUT_FILENO);
     close(before);
     close(file);
+    assert_int_equal(as_device, FERRY_EXIT_OK);
+    assert_int_equal(as_other, FERRY_EXIT_OK);
     assert_int_equal(as_file, FERRY_EXIT_USAGE);
     assert_int_equal(as_link, FERRY_EXIT_USAGE);
     assert_int_equal(other, FERRY_EXIT_OK);
@@ -303,13 +306,27 @@ static void what_keeps_its_name_is_written_into_when_all_is_there(void **state)
         assert_int_equal(write_it("out/old", "newer and longer", "newest of all, too long", true), -1);
         assert_int_equal(errno, ENOSPC);
         expect("out/old", "newer and longer");
-        no_room = EOPNOTSUPP; // A file system that cannot tell before.
+        assert_int_equal(look("out/old").st_size, 16);
+        no_room = i % 2 ? EOPNOTSUPP : ENOSYS; // A file system that cannot tell before.
         assert_int_equal(write_it("out/old", "newer and longer", "newest", true), 0);
         no_room = 0;
         expect("out/old", "newest");
+        assert_int_equal(write_it("out/old", "newest", "", true), 0);
+        assert_int_equal(look("out/old").st_size, 0);
         assert_int_equal(look("out/old").st_ino, number);
         assert_int_equal(files(), 1);
     }
+    // Elsewhere is where others put what may become large.
+    const char *before = getenv("TMPDIR");
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", before ? before : "");
+    setenv("TMPDIR", "", 1);
+    no_part = EACCES;
+    assert_int_equal(write_it("out/old", "", "newest", true), 0);
+    assert_memory_equal(asked, "/var/tmp/", 9);
+    setenv("TMPDIR", folder, 1);
+    assert_int_equal(write_it("out/old", "newest", "newest", true), 0);
+    assert_memory_equal(asked, folder, strlen(folder));
     // What is not there can be written nowhere else.
     struct ferry_output output;
     no_part = EACCES;
@@ -320,6 +337,30 @@ static void what_keeps_its_name_is_written_into_when_all_is_there(void **state)
     assert_int_equal(write_it("out/new", NULL, "new", true), -1);
     assert_int_equal(errno, EPERM);
     assert_int_equal(files(), 1);
+}
+
+// More than is copied at once: each byte is where it was.
+static void a_large_file_is_written_into_as_it_is(void **state)
+{
+    struct ferry_output output;
+    (void)state;
+    put("out/old", "old");
+    no_rename = EPERM;
+    int next = dup(0);
+    close(next);
+    assert_int_equal(ferry_output_open(&output, "out/old"), 0);
+    for (int i = 0; i < 50000; i++)
+        fprintf(output.file, "%06d\n", i);
+    assert_int_equal(ferry_output_close(&output, true), 0);
+    assert_int_equal(dup(0), next);
+    close(next);
+    FILE *file = fopen("out/old", "r");
+    int number = -1;
+    for (int i = 0; i < 50000; i++)
+        assert_true(fscanf(file, "%d\n", &number) == 1 && number == i);
+    assert_int_equal(fgetc(file), EOF);
+    fclose(file);
+    assert_int_equal(look("out/old").st_size, 50000 * 7);
 }
 
 static void a_system_that_has_no_room_for_a_file_takes_none_away(void **state)
@@ -359,6 +400,51 @@ static void a_file_stays_its_owners(void **state)
     assert_int_equal(look("out/old").st_uid, 65534);
     expect("out/old", "newest");
     assert_int_equal(files(), 1);
+    no_owner = 0;
+    assert_int_equal(chown("out/old", geteuid(), 65533), 0);
+    assert_int_equal(write_it("out/old", "newest", "new", true), 0);
+    about = look("out/old");
+    assert_true(about.st_uid == geteuid() && about.st_gid == 65533);
+}
+
+// A file with others' rights than those that it is to have is none.
+static void rights_that_cannot_be_given_end_it(void **state)
+{
+    struct ferry_output output;
+    (void)state;
+    put("out/old", "old");
+    int next = dup(0);
+    close(next);
+    no_rights = EPERM;
+    assert_int_equal(ferry_output_open(&output, "out/old"), -1);
+    assert_int_equal(errno, EPERM);
+    assert_int_equal(ferry_output_open(&output, "out/new"), -1);
+    assert_int_equal(dup(0), next);
+    close(next);
+    expect("out/old", "old");
+    assert_int_equal(files(), 1);
+}
+
+// A pipe and a question to the system get the bytes, and stay what they are.
+static void what_is_no_file_is_written_through(void **state)
+{
+    char got[20] = "";
+    struct ferry_output output;
+    (void)state;
+    assert_int_equal(mkfifo("out/pipe", 0600), 0);
+    int pipe = open("out/pipe", O_RDWR | O_NONBLOCK);
+    assert_int_equal(ferry_output_open(&output, "out/pipe"), 0);
+    fputs("through", output.file);
+    assert_int_equal(ferry_output_close(&output, true), 0);
+    assert_int_equal(read(pipe, got, sizeof got), 7);
+    assert_string_equal(got, "through");
+    close(pipe);
+    assert_true(S_ISFIFO(look("out/pipe").st_mode));
+    assert_int_equal(files(), 1);
+    assert_int_equal(ferry_output_open(&output, "/proc/self/comm"), 0);
+    fputs("outputs", output.file);
+    assert_int_equal(ferry_output_close(&output, true), 0);
+    expect("/proc/self/comm", "outputs\n");
 }
 
 static void what_a_signal_ends_leaves_nothing(void **state)
@@ -378,6 +464,49 @@ static void what_a_signal_ends_leaves_nothing(void **state)
     assert_int_equal(write_it("out/old", "old", "new", true), 0);
     ferry_outputs_abandon();
     expect("out/old", "new");
+    // Of several the one that ends is forgotten, be it the first or the last.
+    for (int last = 0; last < 2; last++) {
+        assert_int_equal(ferry_output_open(&first, "out/old"), 0);
+        assert_int_equal(ferry_output_open(&second, "out/new"), 0);
+        ferry_output_close(last ? &second : &first, true);
+        assert_int_equal(files(), last + 2);
+        ferry_outputs_abandon();
+        assert_int_equal(files(), last + 1);
+        ferry_output_close(last ? &first : &second, false);
+    }
+}
+
+// A child that begins a file and gets a signal; what became of it.
+static int signalled(int number, bool ignored)
+{
+    struct ferry_output output;
+    const struct rlimit none = {0, 0};
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        setrlimit(RLIMIT_CORE, &none);
+        if (ignored)
+            signal(number, SIG_IGN);
+        if (ferry_output_open(&output, "out/new") == 0)
+            raise(number);
+        _exit(ferry_output_close(&output, true) == 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void each_signal_ends_it_and_what_was_begun(void **state)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ, SIGXCPU, SIGALRM};
+    (void)state;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        int status = signalled(numbers[i], false);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == numbers[i]);
+        assert_int_equal(files(), 0);
+        assert_int_equal(signalled(numbers[i], true), 0);
+        assert_int_equal(files(), 1);
+        assert_int_equal(unlink("out/new"), 0);
+    }
 }
 
 int main(void)
@@ -387,14 +516,17 @@ int main(void)
         CASE(a_new_file_has_the_rights_that_files_have),
         CASE(what_stood_there_gives_its_rights_and_stays_until_then),
         CASE(a_link_leads_to_a_place),
-        CASE(a_place_that_cannot_be_written_is_told_before),
         CASE(a_descriptor_is_no_file_to_be_emptied),
         CASE(where_the_standard_output_goes_nothing_else_does),
         CASE(a_name_of_any_length_has_a_file_beside_it),
         CASE(what_keeps_its_name_is_written_into_when_all_is_there),
+        CASE(a_large_file_is_written_into_as_it_is),
         CASE(a_system_that_has_no_room_for_a_file_takes_none_away),
         CASE(a_file_stays_its_owners),
+        CASE(rights_that_cannot_be_given_end_it),
+        CASE(what_is_no_file_is_written_through),
         CASE(what_a_signal_ends_leaves_nothing),
+        CASE(each_signal_ends_it_and_what_was_begun),
     };
     char folder[] = "/tmp/ferry-output-XXXXXX";
 
