@@ -9,13 +9,11 @@
 #include "tools/vram_svg.h"
 
 #define CYCLES_A_MILLISECOND 1e5 // at 100 MHz
-#define NOWHERE              UINT64_MAX
 
 struct follower {
     const struct ferry_lab_traces *traces;
     struct ferry_vram_map *map;
-    uint64_t *at;        // where each allocation's content is, NOWHERE when it is in no place
-    uint32_t *jobs;      // of each frame
+    uint32_t *jobs;      // of each frame, and of what comes behind the last one's end
     uint64_t frame, job; // that go on
 };
 
@@ -28,7 +26,7 @@ static void event(void *context, uint32_t program, const struct ferry_trace_even
     if (follower->traces->count > 1) {
         follower->map->now = (double)cycles / CYCLES_A_MILLISECOND;
     } else if (ferry_lab_is_job(event)) {
-        uint32_t jobs = follower->frame < follower->traces->frames ? follower->jobs[follower->frame] : 0;
+        uint32_t jobs = follower->jobs[follower->frame];
         follower->map->now = (double)follower->frame + (double)follower->job++ / (jobs + 1.0);
     } else if (event->op == FERRY_TRACE_FRAME) {
         follower->map->now = (double)++follower->frame;
@@ -43,19 +41,13 @@ static void placed(void *context, uint32_t made, uint64_t offset, uint64_t bytes
 {
     struct follower *follower = context;
     ferry_vram_map_placed(follower->map, made, offset, bytes);
-    if (follower->at[made] != NOWHERE && follower->at[made] != offset) {
-        ferry_vram_map_step(follower->map);
-        ferry_vram_map_current(follower->map, made, offset);
-    }
-    follower->at[made] = offset;
+    ferry_vram_map_current(follower->map, made, offset);
 }
 
 static void removed(void *context, uint32_t made, uint64_t offset)
 {
     struct follower *follower = context;
     ferry_vram_map_removed(follower->map, made, offset);
-    if (follower->at[made] == offset)
-        follower->at[made] = NOWHERE;
 }
 
 // An allocation as it is created; textures that follow each other mostly share their format's name.
@@ -74,14 +66,13 @@ static bool add_name(struct ferry_trace *names, const struct ferry_lab_creation 
     }
     names->objects[names->object_count++] = (struct ferry_trace_object){.id = creation->id,
                                                                         .bytes = creation->bytes,
-                                                                        .line = creation->line,
                                                                         .width = creation->width,
                                                                         .height = creation->height,
                                                                         .format = last};
     return true;
 }
 
-// What a program's allocations are, and of the first one how many jobs each frame has.
+// What a program's allocations are, and of one alone how many jobs each frame has.
 static bool read_names(struct follower *follower, uint32_t program, struct ferry_trace *names)
 {
     const struct ferry_lab_traces *traces = follower->traces;
@@ -93,7 +84,7 @@ static bool read_names(struct follower *follower, uint32_t program, struct ferry
     while (more > 0 && (more = ferry_lab_unpack(&at, &event)) > 0) {
         if (event->op == FERRY_TRACE_CREATE && !add_name(names, &at.creation))
             more = -1;
-        if (program == 0 && frame < traces->frames) {
+        if (traces->count == 1) {
             follower->jobs[frame] += ferry_lab_is_job(event);
             frame += event->op == FERRY_TRACE_FRAME;
         }
@@ -107,15 +98,13 @@ static bool begin(struct follower *follower, uint64_t bytes, struct ferry_trace 
     const struct ferry_lab_traces *traces = follower->traces;
     uint64_t *sizes = calloc(traces->made + 1, sizeof *sizes), made = 0;
     uint8_t *programs = calloc(traces->made + 1, 1);
-    follower->at = malloc((traces->made + 1) * sizeof *follower->at);
     follower->jobs = calloc(traces->frames + 1, sizeof *follower->jobs);
-    bool good = sizes && programs && follower->at && follower->jobs;
+    bool good = sizes && programs && follower->jobs;
     for (uint32_t i = 0; i < traces->count && good; i++) {
         good = read_names(follower, i, &names[i]);
         for (size_t k = 0; k < names[i].object_count && good; k++, made++) {
             sizes[made] = (names[i].objects[k].bytes + 4095) / 4096 * 4096;
             programs[made] = (uint8_t)i;
-            follower->at[made] = NOWHERE;
         }
     }
     good = good && ferry_vram_map_begin(follower->map, bytes, traces->made, sizes, programs, traces->count, true) == 0;
@@ -139,11 +128,9 @@ int ferry_page_map(struct ferry_policy_session *session, uint64_t bytes, struct 
     struct ferry_lab_bench bench = session->bench;
     bench.watch = &watch;
     *map = (struct ferry_page_map){0};
-    if (begin(&follower, bytes, map->names)) {
+    // Its machine ends with the run, and so do all stays.
+    if (begin(&follower, bytes, map->names))
         ferry_lab_run(&bench, NULL, bytes, &outcome);
-        ferry_vram_map_end(&map->map);
-    }
-    free(follower.at);
     free(follower.jobs);
     ferry_lab_outcome_release(&outcome);
     if (outcome.result == FERRY_LAB_OK)

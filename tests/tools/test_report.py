@@ -266,6 +266,48 @@ def the_map_is_the_traces():
     check('id="sentence"' not in page.read_text(), "page_without_the_sentence")
 
 
+def jobs_share_their_frame():
+    """A frame's jobs follow each other in it; so do those behind the last end of a frame, however many there are."""
+    trace, page = folder / "jobs.memtrace", folder / "jobs.html"
+    trace.write_text("".join(f"a {i} {PAGE} buffer\nw {i} 0 9\n" for i in range(1, 6)) + "d 1\nd 2\nd 3\nf\nd 4\nf\n"
+                     + "d 1\n" * 25 + "d 5\n" + "d 1\n" * 24)
+    done = ferry("report", page, trace, "--vram", "64K", "--points", 2, "--quiet", "--no-advice")
+    length = float(re.search(r'data-length="([^"]*)"', svg_of(page, "map"))[1])
+    begins = {int(re.match(r"allocation (\d+)", title)[1]): round((boxes[0][0] - 92) / 1160 * length, 2)
+              for title, boxes in groups_of(page)}
+    check(done.returncode == 0 and begins == {1: 0, 2: 0.25, 3: 0.5, 4: 1, 5: 2.49} and 2.9 < length < 3, "jobs_share_their_frame",
+          (begins, length, done))
+
+
+def who_is_renamed_is_parked():
+    """What is discarded while its bytes are on the way stands in another place too, and the content is in the newest. The first of
+    these is not kept in system memory, and leaves."""
+    trace, page = folder / "renamed.memtrace", folder / "renamed.html"
+    trace.write_text("".join(f"a {i} {16 * PAGE} buffer\nw {i} 0 9\n" for i in range(4)) + "d 0 1 2 3\nf\n"
+                     + "".join(f"l {i} discard\nu {i}\n" * 2 + f"d {i}\nf\n" for i in range(4)) + "d 0\nf\n")
+    done = ferry("report", page, trace, "--vram", "1M", "--points", 2, "--quiet", "--no-advice")
+    root = ET.fromstring(svg_of(page, "map"))
+    stays = {}
+    for group in next(g for g in root.iter(f"{SVG}g") if g.get("id") == "stays"):
+        name = int(re.match(r"allocation (\d+)", group.find(f"{SVG}title").text)[1])
+        stays[name] = [(round((float(r.get("x")) - 92) / 1160 * 6), round((float(r.get("x")) + float(r.get("width")) - 92) / 1160 * 6),
+                        r.get("class") == "parked", r.get("y")) for r in group.findall(f"{SVG}rect")]
+    wrong = [name for name in (1, 2, 3)
+             if [stay[:3] for stay in stays[name]] != [(0, name + 1, False), (name + 1, 6, True), (name + 1, 6, False)]
+             or not stays[name][0][3] == stays[name][1][3] != stays[name][2][3]]
+    check(done.returncode == 0 and not wrong and [stay[:3] for stay in stays[0]] == [(0, 1, False), (1, 6, False)],
+          "who_is_renamed_is_parked_where_the_content_was", (stays, done))
+
+
+def who_comes_back_is_placed_again():
+    """A lock takes a buffer that the GPU writes out, the next job has it come in: that is no move, whatever lies between."""
+    trace, page = folder / "again.memtrace", folder / "again.html"
+    trace.write_text(f"a 1 {2 * PAGE} buffer\na 2 {PAGE} buffer\nt 1\nt 2\nf\n" + "l 1 write\nu 1\nd 2\nd 1\nf\n" * 3)
+    done = ferry("report", page, trace, "--vram", "64K", "--points", 2, "--quiet", "--no-advice")
+    told = re.search(r"([\d.]+ KiB) placed in all", svg_of(page, "map"))
+    check(done.returncode == 0 and told and told[1] == f"{(3 + 3 * 2) * 4}.0 KiB", "who_comes_back_is_placed_again", (told, done))
+
+
 def the_map_of_several_is_in_milliseconds():
     """Two programs without paging: a MiB of each comes in at 4 bytes a cycle, 400 jobs take 1,000 cycles each, at 100 MHz."""
     traces, page = [folder / "left.memtrace", folder / "right.memtrace"], folder / "time.html"
@@ -321,12 +363,12 @@ def what_the_map_says():
     """Each allocation by its own format, those that stay to the end, and each program's weight."""
     trace, page = folder / "formats.memtrace", folder / "formats.html"
     names = ["RED", "RED", "RGBA", "RED"]
-    made = "".join(f"a {i} 65536 texture 64x64 GL_{name}\nw {i} 0 65536\n" for i, name in enumerate(names))
+    made = "".join(f"a {i} 65536 texture 64x{32 + 8 * i} GL_{name}\nw {i} 0 65536\n" for i, name in enumerate(names))
     trace.write_text(made + "d 0 1\nd 2 3\nf\n" * 20)
     done = ferry("report", page, trace, "--vram", "512K", "--no-advice", "--points", 2, "--quiet")
     groups = groups_of(page)
-    told = sorted(re.match(r"allocation (\d), .* GL_(\w+),", title).groups() for title, _ in groups)
-    check(done.returncode == 0 and told == [(str(i), name) for i, name in enumerate(names)], "formats_are_its_own", groups)
+    told = sorted(re.match(r"allocation (\d), .*\b64x(\d+) .*GL_(\w+),", title).groups() for title, _ in groups)
+    check(done.returncode == 0 and told == [(str(i), str(32 + 8 * i), name) for i, name in enumerate(names)], "formats_are_its_own", groups)
     ends = [max(x + width for x, _, width, _ in boxes) for _, boxes in groups]
     check(min(ends) > max(ends) - 1 > 1000, "who_stays_is_drawn_to_the_end", ends)
     done = ferry("report", page, trace, trace, "--vram", "512K", "--weights", "7,3", "--no-advice", "--points", 2, "--quiet")
@@ -380,6 +422,9 @@ try:
 finally:
     browser.end()
 the_map_is_the_traces()
+jobs_share_their_frame()
+who_is_renamed_is_parked()
+who_comes_back_is_placed_again()
 the_map_of_several_is_in_milliseconds()
 bad_input()
 what_the_map_says()
