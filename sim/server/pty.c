@@ -25,8 +25,11 @@ static bool make(struct server_pty *pty)
         return false;
     }
     cfmakeraw(&settings);
-    return tcsetattr(pty->fd, TCSANOW, &settings) == 0 && fcntl(pty->fd, F_SETFL, O_NONBLOCK) == 0 &&
-           fcntl(pty->fd, F_SETFD, FD_CLOEXEC) == 0 && inotify_add_watch(pty->watch, pty->path, IN_OPEN) >= 0;
+    // One that nobody has ever opened does not say that nobody has it open.
+    const int port = open(pty->path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    return port >= 0 && close(port) == 0 && tcsetattr(pty->fd, TCSANOW, &settings) == 0 &&
+           fcntl(pty->fd, F_SETFL, O_NONBLOCK) == 0 && fcntl(pty->fd, F_SETFD, FD_CLOEXEC) == 0 &&
+           inotify_add_watch(pty->watch, pty->path, IN_OPEN) >= 0;
 }
 
 bool server_pty_open(struct server_pty *pty)

@@ -38,6 +38,13 @@ $(BUILD)/tests/slot: tests/unit/sim/test_slot.c $(wildcard sim/server/*.h) \
 
 TEST_PROGRAMS += $(BUILD)/tests/slot
 
+# The simulated serial port, with a program at its other end.
+$(BUILD)/tests/pty: tests/unit/sim/test_pty.c $(wildcard sim/server/*.h) $(call sanitized,sim/server/pty.c)
+	@mkdir -p $(@D)
+	$(SANITIZED_TEST) $(filter %.c %.o,$^) -o $@ -lcmocka
+
+TEST_PROGRAMS += $(BUILD)/tests/pty
+
 # The end of a USB redirection that has the device; the guest and the bus are the test's.
 $(BUILD)/tests/redir: tests/unit/sim/test_redir.c $(wildcard sim/server/*.h tests/unit/sim/redir_*.h) $(call sanitized,sim/server/redir.c)
 	@mkdir -p $(@D)
