@@ -134,7 +134,8 @@ static pid_t start(char **command, const int ends[2])
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
-        if (ends[1] == COMMAND_END ? fcntl(COMMAND_END, F_SETFD, 0) == 0 : dup2(ends[1], COMMAND_END) == COMMAND_END) {
+        // Never itself already: the streams and the other end stand before it.
+        if (dup2(ends[1], COMMAND_END) == COMMAND_END) {
             execvp(command[0], command);
         }
         fprintf(stderr, "ferry-sim: cannot start %s: %s\n", command[0], strerror(errno));

@@ -6,6 +6,7 @@ import contextlib
 import os
 import random
 import re
+import resource
 import signal
 import socket
 import struct
@@ -242,6 +243,7 @@ def bad_messages(path):
         return lambda slot: slot.send(proxy.header(command, len(payload)) + payload)
     cases = {
         "a_command_that_there_is_not": (said(b"", 99), "a command that there is not"),
+        "a_command_behind_the_last": (said(b"", proxy.RESET + 1), "a command that there is not"),
         "a_negative_command": (said(b"", -1), "a command that there is not"),
         "an_answer": (said(bytes(8), proxy.RETURN), "a command that there is not"),
         "a_size_of_another_message": (said(bytes(13), proxy.CONFIG_READ), "not as long as its command"),
@@ -260,6 +262,8 @@ def bad_messages(path):
             lambda slot: slot.send(proxy.header(proxy.BAR_READ, 24) + bar.pack(BAR0, 0, 4, True), [good.fd]), "not as many"),
         "one_descriptor_for_an_interrupt": (
             lambda slot: slot.send(proxy.header(proxy.INTERRUPTS, 0), [good.fd]), "not as many"),
+        "three_descriptors_for_an_interrupt": (
+            lambda slot: slot.send(proxy.header(proxy.INTERRUPTS, 0), [good.fd] * 3), "not as many"),
         "nine_descriptors": (
             lambda slot: slot.send(proxy.header(proxy.MEMORY, 192) + bytes(192), [good.fd] * 9), "more descriptors"),
         "forty_descriptors": (
@@ -338,6 +342,27 @@ def bad_messages(path):
         file.close()
 
 
+def who_hears_nothing_and_what_is_lost(path):
+    good = proxy.File(0x10000)
+    with simulator(path) as process:
+        with proxy.Slot(path) as slot:
+            slot.link.shutdown(socket.SHUT_RD)
+            slot.send(proxy.header(proxy.CONFIG_READ, 12) + struct.pack("<IIi", 0, 0, 4))
+            said = process.stderr.readline()
+            check("takes its answers" in said, "a_peer_that_hears_no_answers", said)
+        # What there is no room for in the table of descriptors is lost on the way: the guest's memory would be a part of it.
+        with proxy.Slot(path) as slot:
+            slot.memory((0, 0x10000, 0, good))
+            slot.config(0)
+            resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (open_descriptors(process) + 1,) * 2)
+            slot.memory((0, 0x1000, 0, good), (0x1000, 0x1000, 0, good))
+            check(answered(lambda: slot.config(0)) is None and "more descriptors than" in process.stderr.readline(),
+                  "descriptors_that_are_lost_on_the_way")
+        check(until(lambda: "memfd:guest" not in Path(f"/proc/{process.pid}/maps").read_text(encoding="ascii"), 10),
+              "memory_of_who_is_gone_is_given_back")
+    good.close()
+
+
 def command_line(path):
     def run(*arguments):
         return subprocess.run([SIMULATOR, *arguments], capture_output=True, text=True, timeout=60, check=False)
@@ -352,6 +377,22 @@ def command_line(path):
     done = run("--pci", "--", sys.executable, "-c", script)
     check(done.returncode == number("CONFIG_SPACE_ID_VENDOR_RESET") & 0xff, "the_command_has_the_slot_and_its_exit_code_counts",
           f"{done.returncode}: {done.stderr}")
+    # One that is hung up on sees to its own end, and its exit code counts; a signal ends it while it does.
+    hung_up = "import socket, time; s = socket.socket(fileno=3); s.sendall(b'\\xff' * 16); s.recv(1); "
+    done = run("--pci", "--", sys.executable, "-c", hung_up + "time.sleep(0.3); raise SystemExit(7)")
+    check(done.returncode == 7 and "a command that there is not" in done.stderr, "who_is_hung_up_on_ends_by_itself", done)
+    with subprocess.Popen([SIMULATOR, "--pci", "--", sys.executable, "-c", hung_up + "time.sleep(600)"], stderr=subprocess.PIPE,
+                          text=True) as process:
+        process.stderr.readline()
+        time.sleep(0.2)
+        process.send_signal(signal.SIGTERM)
+        try:
+            check(process.wait(30) == 128 + signal.SIGTERM, "a_signal_ends_who_was_hung_up_on", process.returncode)
+        except subprocess.TimeoutExpired:
+            check(False, "a_signal_ends_who_was_hung_up_on", "it goes on")
+            for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split():
+                os.kill(int(child), signal.SIGKILL)
+            process.kill()
     with subprocess.Popen([SIMULATOR, "--pci", "--", "sleep", "600"], stderr=subprocess.PIPE, text=True) as process:
         until(lambda: Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii") != "")
         time.sleep(0.2)
@@ -366,6 +407,7 @@ def main():
     device_reaches_memory(folder / "memory")
     edges(folder / "edges")
     bad_messages(folder / "bad")
+    who_hears_nothing_and_what_is_lost(folder / "lost")
     print(f"{passed} passed, {failed} failed")
     return failed != 0
 

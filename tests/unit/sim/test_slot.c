@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,6 +31,7 @@ struct ferry_sim {
     size_t told, taken;              // Packets of those.
     uint32_t came[16], pieces;       // Bytes of the completions that came.
     uint64_t written, written_bytes; // By the last write: which bytes of eight, and what.
+    uint64_t full;                   // Cycles until it takes a packet.
     bool works;
     const char *violation;
 };
@@ -58,12 +60,17 @@ void ferry_sim_close(struct ferry_sim *sim)
 bool ferry_sim_send(struct ferry_sim *sim, const uint32_t *words, size_t count)
 {
     struct ferry_tlp tlp;
+    if (sim->full != 0) {
+        return false;
+    }
     assert_true(ferry_tlp_decode(words, count, &tlp));
     sim->queued += count;
     sim->most_queued = sim->queued > sim->most_queued ? sim->queued : sim->most_queued;
     struct ferry_tlp answer = {
         .kind = FERRY_TLP_COMPLETION, .requester = tlp.requester, .tag = tlp.tag, .byte_count = 4};
     if (tlp.kind == FERRY_TLP_CONFIG_READ) {
+        assert_int_equal(tlp.first_enable, 15);
+        assert_int_equal(tlp.target, FERRY_RC_DEVICE);
         answer.kind = FERRY_TLP_COMPLETION_DATA;
         answer.length = 1;
         answer.payload = &sim->config[tlp.address / 4];
@@ -85,6 +92,7 @@ bool ferry_sim_send(struct ferry_sim *sim, const uint32_t *words, size_t count)
         tell(sim, &answer);
     } else if (tlp.kind == FERRY_TLP_MEMORY_WRITE) {
         const unsigned high = tlp.address & 4u;
+        assert_int_equal(tlp.requester, FERRY_RC_REQUESTER);
         const uint8_t enables = (uint8_t)((tlp.first_enable | tlp.last_enable << 4) << high);
         sim->written = sim->written_bytes = 0;
         memcpy((char *)&sim->written + high, tlp.payload, 4u * tlp.length);
@@ -114,7 +122,9 @@ const uint32_t *ferry_sim_receive(struct ferry_sim *sim, size_t *count)
 
 uint64_t ferry_sim_run(struct ferry_sim *sim, uint64_t cycles)
 {
+    cycles = cycles > 64 ? 64 : cycles; // As one that has something to say.
     sim->cycles += cycles;
+    sim->full -= sim->full < cycles ? sim->full : cycles;
     sim->queued -= sim->queued < cycles / 32 ? sim->queued : (size_t)cycles / 32;
     return cycles;
 }
@@ -159,7 +169,7 @@ static int teardown(void **state)
 }
 
 /// The device reads so many bytes; false = nobody answers.
-static bool read_memory(uint32_t bytes)
+static bool read_memory_at(uint64_t address, uint32_t bytes)
 {
     const struct ferry_tlp read = {.kind = FERRY_TLP_MEMORY_READ,
                                    .requester = FERRY_RC_DEVICE,
@@ -167,7 +177,7 @@ static bool read_memory(uint32_t bytes)
                                    .length = bytes / 4,
                                    .first_enable = 15,
                                    .last_enable = 15,
-                                   .address = 0x1000};
+                                   .address = address};
     device->pieces = 0;
     tell(device, &read);
     slot_run(&slot, 1000);
@@ -177,6 +187,11 @@ static bool read_memory(uint32_t bytes)
     }
     assert_true(came == 0 || came == bytes);
     return came != 0;
+}
+
+static bool read_memory(uint32_t bytes)
+{
+    return read_memory_at(0x1000, bytes);
 }
 
 /// Power-on values stand for 128 bytes a packet and 512 a read; the device's packets end at 256.
@@ -210,6 +225,80 @@ static void reads_are_as_long_as_the_guest_lets_them_be(void **state)
             assert_int_equal(read_memory(bytes), bytes <= most);
         }
     }
+    // The byte that has the size alone.
+    for (uint32_t setting = 0; setting < 3; setting++) {
+        slot_config_write(&slot, FERRY_CONFIG_SPACE_DEVICE_CONTROL + 1, 1,
+                          FERRY_PUT(FERRY_CONFIG_SPACE_DEVICE_CONTROL_MAX_READ, setting) >> 8);
+        assert_int_equal(read_memory(256), setting >= 1);
+        assert_int_equal(read_memory(512), setting >= 2);
+    }
+}
+
+/// Link Control says 64 bytes after power-on: a completion that is not the last one ends at a multiple of them.
+static void answers_end_at_multiples_of_64_bytes(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t address;
+        uint32_t first;
+    } cases[] = {{0x1000, 128}, {0x1020, 96}, {0x1040, 128}, {0x107c, 68}};
+    for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {
+        assert_true(read_memory_at(cases[n].address, 256));
+        assert_int_equal(device->came[0], cases[n].first);
+    }
+}
+
+/// What a device has no room for comes later, and is not lost.
+static void a_full_device_is_waited_for(void **state)
+{
+    (void)state;
+    device->full = 300;
+    slot_write(&slot, 0x80000000u, 8, 0x8786858483828180);
+    assert_true(device->written == 0x8786858483828180);
+    device->config[15] = 0x44332211;
+    device->full = 300;
+    assert_int_equal(slot_config_read(&slot, 60, 4), 0x44332211);
+}
+
+/// The upper word of an address of 64 bits is no BAR of the virtual machine's, to the last of its bytes.
+static void the_upper_word_of_a_bar_stays(void **state)
+{
+    (void)state;
+    for (unsigned bytes = 1; bytes <= 4; bytes *= 2) {
+        for (uint32_t at = 0; at < 4; at += bytes) {
+            slot_config_write(&slot, FERRY_CONFIG_SPACE_BAR2_HIGH + at, bytes, 0xffffffff >> (32 - 8 * bytes));
+            assert_int_equal(device->config[FERRY_CONFIG_SPACE_BAR2_HIGH / 4], 0);
+        }
+    }
+}
+
+/// Once, however long the guest goes on; and again of the device that is there after a reset.
+static void why_a_device_stopped_is_told_once(void **state)
+{
+    (void)state;
+    char said[400] = "", one[100];
+    FILE *file = tmpfile();
+    fflush(stderr);
+    const int kept = dup(2);
+    assert_true(file != NULL && kept >= 0);
+    dup2(fileno(file), 2);
+    for (int time = 0; time < 2; time++) {
+        device->violation = "broken";
+        slot_run(&slot, 1000);
+        slot_run(&slot, 1000);
+        slot_read(&slot, 0, 4);
+        (void)slot_reset(&slot);
+    }
+    fflush(stderr);
+    dup2(kept, 2);
+    close(kept);
+    rewind(file);
+    said[fread(said, 1, sizeof(said) - 1, file)] = 0;
+    fclose(file);
+    snprintf(one, sizeof(one), "ferry-sim: simulation stopped at cycle 64: broken\n");
+    assert_int_equal(strlen(said), 2 * strlen(one));
+    assert_memory_equal(said, one, strlen(one));
+    assert_string_equal(said + strlen(one), one);
 }
 
 /// A guest's writes are not waited for, but they do not pile up either.
@@ -227,6 +316,10 @@ static void writes_wait_for_a_device_that_takes_few(void **state)
 static void a_device_without_work_rests_until_somebody_reaches_it(void **state)
 {
     (void)state;
+    const uint64_t before = device->cycles;
+    slot_run(&slot, 1000); // All of them, however many at a time, and no more.
+    assert_int_equal(device->cycles - before, 1000);
+    assert_true(slot_reset(&slot));
     for (int reach = 0; reach < 6; reach++) {
         assert_true(slot_busy(&slot));
         slot_run(&slot, 49900);
@@ -261,6 +354,7 @@ static void accesses_have_their_bytes(void **state)
             const uint64_t mask = (1ull << 8 * bytes) - 1, value = 0x94939291 & mask;
             device->config[15] = 0x44332211;
             slot_config_write(&slot, 60 + at, bytes, (uint32_t)value);
+            assert_int_equal(device->taken, device->told); // Its answer was waited for.
             const uint32_t now = (uint32_t)((0x44332211 & ~(mask << 8 * at)) | value << 8 * at);
             assert_int_equal(device->config[15], now);
             assert_int_equal(slot_config_read(&slot, 60 + at, bytes), now >> 8 * at & mask);
@@ -331,6 +425,10 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         CASE(packets_are_as_long_as_the_guest_lets_them_be),
         CASE(reads_are_as_long_as_the_guest_lets_them_be),
+        CASE(answers_end_at_multiples_of_64_bytes),
+        CASE(a_full_device_is_waited_for),
+        CASE(the_upper_word_of_a_bar_stays),
+        CASE(why_a_device_stopped_is_told_once),
         CASE(writes_wait_for_a_device_that_takes_few),
         CASE(a_device_without_work_rests_until_somebody_reaches_it),
         CASE(accesses_have_their_bytes),
