@@ -182,11 +182,10 @@ static void wait_for(struct ferry_pci_function *function, unsigned microseconds)
     (void)poll(&ready, 1, (int)((microseconds + 999) / 1000));
 }
 
-static void shut(int *fd)
+static void shut(int fd)
 {
-    if (*fd >= 0) {
-        ferry_vfio_system->close(*fd);
-        *fd = -1;
+    if (fd >= 0) {
+        ferry_vfio_system->close(fd);
     }
 }
 
@@ -198,10 +197,10 @@ static void close_function(struct ferry_pci_function *function)
     }
     ferry_pci_unmap_bars(function);
     // In this order; with the container go its mappings, and the pages are unlocked.
-    shut(&vfio->device);
-    shut(&vfio->group);
-    shut(&vfio->container);
-    shut(&vfio->event);
+    shut(vfio->device);
+    shut(vfio->group);
+    shut(vfio->container);
+    shut(vfio->event);
     ferry_dma_map_destroy(vfio->map);
     free(vfio);
 }

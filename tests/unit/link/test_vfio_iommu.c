@@ -123,11 +123,26 @@ static void an_iommu_with_large_pages_alone_is_refused(void **state)
     link->operations->close(link);
 }
 
+/// Nothing is read behind what the kernel gave, and nothing for ever: then it has not said where memory may be.
+static void a_chain_that_is_none_says_nothing(void **state)
+{
+    (void)state;
+    struct ferry_link *link;
+    kernel.range[0] = (struct vfio_iova_range){0x50500000, 0x500fffff}; // Of no page: whoever takes it is refused.
+    kernel.ranges = 1;
+    for (int chain = BITES_ITS_TAIL; chain <= HAS_TOO_MANY; chain++) {
+        kernel.chain = chain;
+        assert_int_equal(open_it(&link), FERRY_OK);
+        link->operations->close(link);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pages_are_mapped_where_the_iommu_lets_them_be, setup, teardown),
         cmocka_unit_test_setup_teardown(no_page_is_mapped_where_a_bridge_above_has_others, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_iommu_with_large_pages_alone_is_refused, setup, teardown)};
+        cmocka_unit_test_setup_teardown(an_iommu_with_large_pages_alone_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_chain_that_is_none_says_nothing, setup, teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

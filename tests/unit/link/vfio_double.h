@@ -55,23 +55,25 @@ enum { CONTAINER = 1000, GROUP, DEVICE };
 #define BAR2_AT   0x100000
 
 static struct {
-    char said[2000];   // What was asked, a word each.
-    char commands[40]; // What was written as COMMAND, a digit each.
-    const char *fails; // The step that fails, or NULL.
-    int error;         // With this.
-    int file;          // The device's BARs and configuration space.
-    int event;         // That messages are to go to.
-    uint32_t flags;    // Of the group.
-    bool no_messages;  // Interrupts are there, and go to no eventfd.
-    size_t maps, most; // Pages mapped, and before VFIO_IOMMU_MAP_DMA fails, with `error`.
-    void *bars[40];    // Memory that was mapped,
-    size_t bar_count;  // in so many pieces.
+    char said[2000];            // What was asked, a word each.
+    char commands[40];          // What was written as COMMAND, a digit each.
+    const char *fails;          // The step that fails, or NULL.
+    int error;                  // With this.
+    int file;                   // The device's BARs and configuration space.
+    int event;                  // That messages are to go to.
+    uint32_t flags;             // Of the group.
+    bool no_messages;           // Interrupts are there, and go to no eventfd.
+    bool cut_reads, cut_writes; // Of configuration space: half a word.
+    size_t maps, most;          // Pages mapped, and before VFIO_IOMMU_MAP_DMA fails, with `error`.
+    void *bars[40];             // Memory that was mapped,
+    size_t bar_count;           // in so many pieces.
     struct {
         uint64_t iova, vaddr;
     } map[64];
     uint64_t page_sizes; // Of the IOMMU, a bit each; 0 = the kernel does not say.
     struct vfio_iova_range range[4];
     uint32_t ranges; // That the device may reach; 0 = the kernel does not say.
+    enum { WHOLE, BITES_ITS_TAIL, GOES_ON_BEHIND_IT, ENDS_IN_A_HEADER, HAS_TOO_MANY } chain; // Of capabilities.
 } kernel;
 
 int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
@@ -140,11 +142,30 @@ static inline int unmap_page(const struct vfio_iommu_type1_dma_unmap *unmap)
     return -1;
 }
 
+/// What no kernel says.
+static inline void spoil_chain(struct vfio_info_cap_header *first, struct vfio_iommu_type1_info_cap_iova_range *ranges,
+                               unsigned char *end)
+{
+    const uint32_t at = first->next - (uint32_t)((unsigned char *)ranges - (unsigned char *)first);
+    const uint32_t all = at + (uint32_t)(end - (unsigned char *)first);
+    const struct vfio_info_cap_header last = {.id = VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE, .version = 1};
+    switch (kernel.chain) {
+    case WHOLE: break;
+    case BITES_ITS_TAIL: first->next = at; break;
+    case GOES_ON_BEHIND_IT: first->next = all; break;
+    case ENDS_IN_A_HEADER:
+        first->next = all - (uint32_t)sizeof(last);
+        memcpy(end - sizeof(last), &last, sizeof(last));
+        break;
+    case HAS_TOO_MANY: ranges->nr_iovas++; break;
+    }
+}
+
 /// As the kernel's chain: first the capability of migration, then that of ranges. Who brings no room for all of it
 /// hears how much it is, and gets no chain.
 static inline int tell_iommu(struct vfio_iommu_type1_info *info)
 {
-    enum { MIGRATION = 24, MIGRATION_BYTES = 32, RANGES = MIGRATION + MIGRATION_BYTES };
+    enum { MIGRATION = 24, RANGES = MIGRATION + sizeof(struct vfio_iommu_type1_info_cap_migration) };
     const uint32_t room = info->argsz;
     const size_t all =
         RANGES + sizeof(struct vfio_iommu_type1_info_cap_iova_range) + sizeof(kernel.range[0]) * kernel.ranges;
@@ -163,16 +184,19 @@ static inline int tell_iommu(struct vfio_iommu_type1_info *info)
         info->cap_offset = 0;
         return 0;
     }
-    const struct vfio_info_cap_header migration = {
-        .id = VFIO_IOMMU_TYPE1_INFO_CAP_MIGRATION, .version = 1, .next = RANGES};
+    const struct vfio_iommu_type1_info_cap_migration migration = {
+        .header = {.id = VFIO_IOMMU_TYPE1_INFO_CAP_MIGRATION, .version = 1, .next = RANGES},
+        .pgsize_bitmap = PAGE_BYTES,
+        .max_dirty_bitmap_size = 1u << 28};
     const struct vfio_iommu_type1_info_cap_iova_range ranges = {
         .header = {.id = VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE, .version = 1}, .nr_iovas = kernel.ranges};
     unsigned char *bytes = (unsigned char *)info;
     info->cap_offset = MIGRATION;
-    memset(bytes + MIGRATION, 0xff, MIGRATION_BYTES);
     memcpy(bytes + MIGRATION, &migration, sizeof(migration));
     memcpy(bytes + RANGES, &ranges, sizeof(ranges));
     memcpy(bytes + RANGES + sizeof(ranges), kernel.range, sizeof(kernel.range[0]) * kernel.ranges);
+    spoil_chain((struct vfio_info_cap_header *)(bytes + MIGRATION),
+                (struct vfio_iommu_type1_info_cap_iova_range *)(bytes + RANGES), bytes + all);
     return 0;
 }
 
@@ -185,7 +209,7 @@ static inline int tell_region(struct vfio_region_info *region)
         region->flags |= asked("BAR0") ? VFIO_REGION_INFO_FLAG_MMAP : 0;
         region->size = TREE_BAR0;
         region->offset = 0;
-        return 0;
+        return (region->flags & VFIO_REGION_INFO_FLAG_MMAP) == 0 && kernel.error != 0 ? -1 : 0;
     case VFIO_PCI_BAR2_REGION_INDEX:
         region->flags |= VFIO_REGION_INFO_FLAG_MMAP;
         region->size = asked("BAR2") ? TREE_BAR2 : 0;
@@ -253,7 +277,7 @@ static inline int of_device(unsigned long request, void *argument)
         assert_int_equal(irq->index, VFIO_PCI_MSI_IRQ_INDEX);
         irq->count = asked("IRQ_INFO");
         irq->flags = kernel.no_messages ? 0 : VFIO_IRQ_INFO_EVENTFD;
-        return 0;
+        return irq->count == 0 && kernel.error != 0 ? -1 : 0;
     }
     case VFIO_DEVICE_SET_IRQS: return set_interrupts(argument);
     case VFIO_DEVICE_RESET:
@@ -291,7 +315,7 @@ static inline void *double_mmap(size_t bytes, int fd, off_t offset)
 static inline ssize_t double_pread(int fd, void *data, size_t bytes, off_t offset)
 {
     assert_int_equal(fd, DEVICE);
-    return __real_pread(kernel.file, data, bytes, offset);
+    return __real_pread(kernel.file, data, kernel.cut_reads ? bytes / 2 : bytes, offset);
 }
 
 static inline ssize_t double_pwrite(int fd, const void *data, size_t bytes, off_t offset)
@@ -300,7 +324,7 @@ static inline ssize_t double_pwrite(int fd, const void *data, size_t bytes, off_
     if (offset == CONFIG_AT + FERRY_CONFIG_SPACE_COMMAND) {
         snprintf(kernel.commands + strlen(kernel.commands), 2, "%u", *(const unsigned char *)data & 7u);
     }
-    return pwrite(kernel.file, data, bytes, offset);
+    return pwrite(kernel.file, data, kernel.cut_writes ? bytes / 2 : bytes, offset);
 }
 
 static inline int double_eventfd(void)
