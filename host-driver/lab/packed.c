@@ -199,9 +199,6 @@ static bool put_event(struct packing *p, const struct ferry_trace *trace, const 
                       uint32_t number)
 {
     bool next = event->line == p->line + 1;
-    // Room first: where a creation stands is where its byte will be.
-    if (p->packed->used == p->packed->capacity && !make_room(p))
-        return false;
     if (event->op == FERRY_TRACE_CREATE && !note_creation(p, number))
         return false;
     bool good = put_byte(p, (uint8_t)(event->op | (event->discard ? FLAG : 0) | (next ? 0 : LINES))) &&

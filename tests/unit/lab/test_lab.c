@@ -4,6 +4,7 @@
 
 #include "../../seed.h"
 #include "lab/advice.h"
+#include "lab/policies/policies.h"
 #include "small_traces.h"
 
 // Three allocations of a page that the GPU writes, and two pages of video memory.
@@ -344,6 +345,40 @@ static void advice_for_which_there_is_no_memory_is_none(void **state)
     unload();
 }
 
+// How often each of eight leaves by chance in so many draws, of whom these are pinned, a bit each; the last one:
+// nobody.
+static void draw(unsigned pinned, size_t placed_count, unsigned draws, unsigned chosen_times[9])
+{
+    struct ferry_lab_item items[8] = {{0}};
+    const uint32_t placed[8] = {5, 0, 7, 2, 1, 6, 3, 4};
+    struct ferry_lab_memory memory = {
+        .items = items, .item_count = 8, .placed = placed, .placed_count = placed_count, .random = 1};
+    memset(chosen_times, 0, 9 * sizeof *chosen_times);
+    for (unsigned i = 0; i < 8; i++)
+        items[i] = (struct ferry_lab_item){.in_place = true, .pinned = (pinned >> i & 1) != 0};
+    while (draws-- > 0) {
+        uint32_t number = ferry_lab_random_choice.choose(&memory);
+        chosen_times[number == FERRY_LAB_NONE ? 8 : number]++;
+    }
+}
+
+static void chance_takes_each_that_may_leave(void **state)
+{
+    unsigned times[9];
+    (void)state;
+    draw(0, 8, 8000, times);
+    for (unsigned i = 0; i < 8; i++)
+        assert_in_range(times[i], 850, 1150);
+    for (unsigned pinned = 1; pinned < 256; pinned++) {
+        draw(pinned, 8, 200, times);
+        for (unsigned i = 0; i < 8; i++)
+            assert_int_equal(times[i] != 0, (pinned >> i & 1) == 0);
+        assert_int_equal(times[8], pinned == 255 ? 200 : 0);
+    }
+    draw(0, 0, 10, times);
+    assert_int_equal(times[8], 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +389,7 @@ int main(void)
         cmocka_unit_test(a_job_that_does_not_fit),
         cmocka_unit_test(the_first_of_many),
         cmocka_unit_test(a_number_of_the_dead_is_nobodys),
+        cmocka_unit_test(chance_takes_each_that_may_leave),
         cmocka_unit_test(advice_for_which_there_is_no_memory_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
