@@ -134,6 +134,8 @@ class Machine:
         for at in range(written, len(image), 4):
             memory[at // 4].value = int.from_bytes(image[at:at + 4], "little")
         await self.bar0.write(C["BAR0_FIRMWARE_RAM"], image[:written])
+        await self.write64(C["BAR0_FAULT_LOG_ADDRESS"], self.base + 0x9000)
+        await self.bar0.write_dword(C["BAR0_FAULT_LOG_ENTRIES_LOG2"], 6)
         await self.bar0.write_dword(C["BAR0_HOST_CONTRACT"], C["CONTRACT_VERSION"])
         await self.bar0.write_dword(C["BAR0_CONTROL"], 1)
         for _ in range(200):
@@ -210,6 +212,13 @@ def order_both_ways(machine, least=1, buffers=4):
                        copy(LOCAL, local, SYSTEM, machine.base + back, length))
         expected.append((back, data))
     return expected
+
+
+async def refuses(machine):
+    """A packet that the firmware refuses ends its buffer with a fault, also where what was never written is X."""
+    machine.submit(copy(LOCAL, 0, LOCAL, 1 << 40, 64))
+    assert await machine.wait() == C["BUFFER_STATUS_FAULTED"]
+    assert bytes(machine.host[0x9000:0x9004]) == struct.pack("<L", 1)
 
 
 async def both_ways(machine):

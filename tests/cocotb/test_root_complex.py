@@ -18,7 +18,7 @@ from cocotb.triggers import FallingEdge, RisingEdge, Timer
 from cocotbext.pcie.core.dllp import FcType
 from cocotbext.pcie.core.tlp import Tlp
 
-from machine import LONG, SEED, LinkEnd, Machine, both_ways, window
+from machine import LONG, SEED, LinkEnd, Machine, both_ways, refuses, window
 
 INPUTS = ["s_axis_tlp_" + name for name in ("tdata", "tkeep", "tlast", "tvalid")] + [
     "m_axis_tlp_" + name for name in ("tready", "posted_ok", "request_ok", "completion_ok")]
@@ -129,6 +129,7 @@ async def runs(dut, small_credits, count):
         await machine.configure(payload, read, boundary, bool(random.getrandbits(1)))
         await window(machine)
         await both_ways(machine)
+    await refuses(machine)
 
 
 @cocotb.test()
