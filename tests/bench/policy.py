@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Bytes that the shipped manager pages in on every trace of tests/data, as a multiple of what knowing the future would
-(`ferry policy`), and what it moves inside video memory to make room. Writes rows for collect.py; usage: policy.py FERRY ROWS."""
+(`ferry policy`), and what it moves inside video memory to make room; and how
+long it takes to bring in one. Writes rows for collect.py; usage: policy.py FERRY ROWS."""
 import json
 import subprocess
 import sys
@@ -22,6 +23,14 @@ def runs(ferry, trace, size, scratch):
     return {run["policy"]: run for run in json.loads(Path(scratch).read_text())["runs"]}
 
 
+def page_in(ferry, folder):
+    """What the manager alone takes for one allocation of a job that has 20,000 brought in: an average, in microseconds."""
+    count, trace = 20000, Path(folder) / "job.memtrace"
+    lines = [f"a {i} 4096 buffer\nw {i} 0 4096" for i in range(count)] + ["d " + " ".join(map(str, range(count))), "f"]
+    trace.write_text("\n".join(lines) + "\n")
+    return min(runs(ferry, trace, "128M", f"{folder}/out.json")["ours"]["seconds"] for _ in range(3)) / count * 1e6
+
+
 def main():
     ferry, output = sys.argv[1], Path(sys.argv[2])
     rows = []
@@ -38,6 +47,7 @@ def main():
                       f"{ours['bytes_moved'] / max(ours['bytes_in'], 1):.4f}", flush=True)
                 moved = max(moved, ours["bytes_moved"] / max(ours["bytes_in"], 1))
             rows.append({"name": f"paged/{name}/moved", "value": round(moved, 4), "unit": "of bytes in", "floor": 0.0})
+        rows.append({"name": "manager/page-in", "value": round(page_in(ferry, folder), 2), "unit": "us"})
     output.write_text(json.dumps(rows, indent=2) + "\n")
 
 

@@ -47,6 +47,7 @@ static const struct {
     {"R34_passes_of_one_sub_transfer_repeat_transfer_start",
      "its buffer of two pages is too short for the miniport's packets of tables", "real"},
     {"a_page_out_survives_the_fault_of_a_strangers_paging", AGAIN, NULL},
+    {"a_page_out_goes_alone_behind_its_own_and_a_strangers", AGAIN, NULL},
     {"a_place_that_was_given_away_meanwhile_is_not_read_again", AGAIN, NULL},
     {"faults_of_what_was_taken_back_are_nobodys", AGAIN, NULL},
     {"only_what_faults_alone_is_lost", AGAIN, NULL},

@@ -15,9 +15,9 @@ static void check(struct world *world, D3DKMT_HANDLE allocation, uint32_t word)
     assert_int_equal(ferry_vidmm_unlock(world->manager, allocation), FERRY_OK);
 }
 
-// The neighbour's fill stands in the buffer that is open when what is dirty has to leave for another of his. Is he in
-// error then?
-static bool neighbour_has_lost(uint64_t pages)
+// The neighbour's fill stands in the buffer that is open, behind one of the owner's if he has one, when what is dirty
+// has to leave for another of his. Is he in error then?
+static bool neighbour_has_lost(uint64_t pages, bool owner_first)
 {
     struct world *world = program_world();
     struct program owner = program_begin(world, 1, 0), neighbour = program_begin(world, 1, 0);
@@ -29,12 +29,20 @@ static bool neighbour_has_lost(uint64_t pages)
     program_become(world, &neighbour);
     D3DKMT_HANDLE under_way = world_create(world, PAGES(4), CPU), beside = world_create(world, PAGES(4), CPU);
     D3DKMT_HANDLE large = world_create(world, PAGES(pages), CPU);
+    program_become(world, &owner);
+    D3DKMT_HANDLE own = world_create(world, PAGES(1), CPU);
     world->knobs->hold_paging = true;
     assert_true(list_it(world, &neighbour, under_way, true) >= 0);
+    if (owner_first)
+        assert_true(list_it(world, &owner, own, true) >= 0);
     assert_true(list_it(world, &neighbour, beside, true) >= 0);
     world->knobs->fault_paging = 1;
+    uint64_t buffers = world_statistics(world).paging_buffers;
     assert_int_equal(list_it(world, &neighbour, large, true), FERRY_PENDING);
     assert_int_equal(world_place(world, dirty).segment, 0);
+    // The fills are out, and so is the page-out, by itself: what comes into its place need not wait for its end.
+    if (owner_first)
+        assert_int_equal(world_statistics(world).paging_buffers, buffers + 2);
     world->knobs->hold_paging = false;
     for (unsigned i = 0; i < 100; i++)
         ferry_vidmm_poll(world->manager, true);
@@ -56,14 +64,22 @@ static bool neighbour_has_lost(uint64_t pages)
 static void a_page_out_survives_the_fault_of_a_strangers_paging(void **state)
 {
     (void)state;
-    assert_true(neighbour_has_lost(40));
+    assert_true(neighbour_has_lost(40, false));
+}
+
+// Though the buffer begins with something of the one whose content leaves. What faults has two fills in it, which go
+// again.
+static void a_page_out_goes_alone_behind_its_own_and_a_strangers(void **state)
+{
+    (void)state;
+    assert_false(neighbour_has_lost(40, true));
 }
 
 // For so many pages in one piece the fill had to move, so it was filled again elsewhere: nobody wanted what faulted.
 static void a_fill_whose_place_was_given_up_is_no_loss(void **state)
 {
     (void)state;
-    assert_false(neighbour_has_lost(50));
+    assert_false(neighbour_has_lost(50, false));
 }
 
 // Its place was given up, and so was the next one that it was filled for: a job that works on it there has nothing to
@@ -316,6 +332,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_stood_behind_a_job_that_ended_after_all_is_not_to_blame),
         cmocka_unit_test(a_page_out_survives_the_fault_of_a_strangers_paging),
+        cmocka_unit_test(a_page_out_goes_alone_behind_its_own_and_a_strangers),
         cmocka_unit_test(who_hangs_beside_others_is_the_one_to_blame),
         cmocka_unit_test(who_was_suspected_of_a_hang_is_so_for_that_job_alone),
         cmocka_unit_test(who_hangs_beside_paging_is_the_one_to_blame),

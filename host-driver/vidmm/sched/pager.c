@@ -18,6 +18,7 @@ static void built(struct ferry_vm_sched *sched, uint64_t number)
     operation->state = FERRY_VM_BUILT_INTO;
     sched->wanted_in = operation->wanted ? operation->fence : sched->wanted_in;
     ferry_vm_index_state(sched, number);
+    ferry_vm_goes_in(sched, number);
     *ferry_vm_built_at(sched, sched->built_end++) = number;
     sched->current = ferry_vm_operation_at(sched, operation->first)->last == number ? 0 : number + 1;
     while (sched->unbuilt <= sched->queued && ferry_vm_operation_at(sched, sched->unbuilt)->state != FERRY_VM_WAITING)

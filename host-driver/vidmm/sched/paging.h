@@ -19,6 +19,9 @@ void ferry_vm_index_state(struct ferry_vm_sched *sched, uint64_t number);
 /// none. Those that have nothing to do with it are not asked about, others may be twice.
 uint64_t ferry_vm_index_find(struct ferry_vm_sched *sched, uint64_t number, bool built,
                              bool (*is_it)(struct ferry_vm_sched *sched, uint64_t other, uint64_t number));
+/// One that is built and reads of what this one writes, and of which is_it says so; 0 = there is none.
+uint64_t ferry_vm_index_find_source(struct ferry_vm_sched *sched, uint64_t number,
+                                    bool (*is_it)(struct ferry_vm_sched *sched, uint64_t other, uint64_t number));
 
 // ---- paging_order.c ----
 /// Must the one stay behind the other? Two operations never lose the reason for it.
@@ -30,7 +33,7 @@ bool ferry_vm_repeatable(const struct ferry_vm_operation *operation);
 /// Entries that lead to its place no longer, or their being forgotten: done again it reads nothing.
 bool ferry_vm_takes_away(const struct ferry_vm_operation *operation);
 /// Would it write what an operation reads that may have to be executed again together with it?
-bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t number);
+bool ferry_vm_spoils_a_source(struct ferry_vm_sched *sched, uint64_t number);
 
 // ---- paging_look.c ----
 /// Which operation may be built next; 0 when none may.
@@ -69,6 +72,8 @@ void ferry_vm_rebuild(struct ferry_vm_sched *sched);
 void ferry_vm_paging_faulted(struct ferry_vm_sched *sched, uint64_t fence);
 /// Must the open buffer go out before this operation begins, so that one of them is alone?
 bool ferry_vm_stands_alone(const struct ferry_vm_sched *sched, uint64_t number);
+/// The operation is built, and its end is in the open buffer if that holds anything.
+void ferry_vm_goes_in(struct ferry_vm_sched *sched, uint64_t number);
 /// Would a page-out or a move share the open buffer with another device's operation, or with what is about addresses?
 /// It would pay for that one's fault: what shares its buffer is built again, but not when something has run behind it
 /// that overwrites what it reads.

@@ -268,21 +268,29 @@ static bool takes_out(const struct ferry_vm_operation *operation)
     return !operation->nothing && ferry_vm_moves_content(&operation->argument) && operation->reads.segment != 0;
 }
 
+// Buffers hold thousands of operations, so what each of them is like is not looked up for every one that comes.
+void ferry_vm_goes_in(struct ferry_vm_sched *sched, uint64_t number)
+{
+    const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+    struct ferry_vm_paging_buffer *buffer = &sched->buffers[sched->buffer_index];
+    if (operation->nothing || !ferry_vm_holds_something(sched))
+        return;
+    if (buffer->first_built == 0)
+        buffer->first_built = number;
+    buffer->several_devices |= ferry_vm_operation_at(sched, buffer->first_built)->device != operation->device;
+    buffer->about_addresses |= ferry_vm_is_about_addresses(operation);
+    buffer->takes_out |= takes_out(operation);
+}
+
 bool ferry_vm_is_a_strangers(const struct ferry_vm_sched *sched, uint64_t number)
 {
     const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
-    uint64_t open = ferry_vm_next_fence(sched);
-    bool stranger = ferry_vm_is_about_addresses(operation), one_takes_out = takes_out(operation);
-    for (uint64_t at = sched->built_end; at-- > sched->built_first && ferry_vm_holds_something(sched);) {
-        const struct ferry_vm_operation *built = ferry_vm_operation_at(sched, built_at(sched, at));
-        if (built->nothing)
-            continue;
-        if (built->fence != open)
-            break;
-        stranger |= built->device != operation->device || ferry_vm_is_about_addresses(built);
-        one_takes_out |= takes_out(built);
-    }
-    return stranger && one_takes_out;
+    const struct ferry_vm_paging_buffer *buffer = &sched->buffers[sched->buffer_index];
+    if (!ferry_vm_holds_something(sched) || buffer->first_built == 0)
+        return ferry_vm_is_about_addresses(operation) && takes_out(operation);
+    return (buffer->takes_out || takes_out(operation)) &&
+           (buffer->several_devices || buffer->about_addresses || ferry_vm_is_about_addresses(operation) ||
+            ferry_vm_operation_at(sched, buffer->first_built)->device != operation->device);
 }
 
 // Another device's operation, or one about addresses, has a part in one of the submissions that the transfer is in.

@@ -80,6 +80,8 @@ static struct ferry_vm_paging_buffer *open_buffer(struct ferry_vm_sched *sched)
         return NULL;
     buffer->used = buffer->private_used = 0;
     buffer->faulted = buffer->aborted = false;
+    buffer->first_built = 0;
+    buffer->several_devices = buffer->about_addresses = buffer->takes_out = false;
     memset((uint8_t *)buffer->mdl->MappedSystemVa + sched->buffer_bytes, GUARD_BYTE, guard_bytes(sched, buffer));
     sched->buffer_open = true;
     return buffer;

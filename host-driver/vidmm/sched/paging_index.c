@@ -250,3 +250,13 @@ uint64_t ferry_vm_index_find(struct ferry_vm_sched *sched, uint64_t number, bool
     }
     return other;
 }
+
+uint64_t ferry_vm_index_find_source(struct ferry_vm_sched *sched, uint64_t number,
+                                    bool (*is_it)(struct ferry_vm_sched *sched, uint64_t other, uint64_t number))
+{
+    struct ferry_vm_indexed range[FERRY_VM_TREES];
+    ranges(ferry_vm_operation_at(sched, number), range);
+    struct query query = {
+        .sched = sched, .number = number, .is_it = is_it, .range = &range[WRITES], .before = 0, .buffer = NONE};
+    return range[WRITES].domain != 0 ? find(&query, sched->trees[READS]) : 0;
+}

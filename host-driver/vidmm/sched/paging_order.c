@@ -61,24 +61,21 @@ bool ferry_vm_takes_away(const struct ferry_vm_operation *operation)
            (operation->takes_away || !(operation->argument.Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE && leads));
 }
 
-bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t number)
+// The buffer is executed again from its start when it is aborted half-way, and with it every transfer that ends in it,
+// wherever that began.
+static bool reads_again(struct ferry_vm_sched *sched, uint64_t other, uint64_t number)
 {
-    const struct ferry_vm_span *to = &ferry_vm_operation_at(sched, number)->writes;
-    if (to->segment == 0 || !ferry_vm_holds_something(sched))
-        return false;
-    // The buffer is executed again from its start when it is aborted half-way, and with it every transfer that ends in
-    // it, wherever that began.
-    uint64_t open = sched->nodes[sched->paging_node].submitted + 1;
-    for (uint64_t at = sched->built_end; at-- > sched->built_first;) {
-        const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, *ferry_vm_built_at(sched, at));
-        uint64_t last = ferry_vm_operation_at(sched, operation->first)->last;
-        const struct ferry_vm_operation *end = ferry_vm_operation_at(sched, last);
-        if (end->state == FERRY_VM_BUILT_INTO && end->fence != open)
-            return false;
-        if (!ferry_vm_takes_away(operation) && meet(&operation->reads, to))
-            return true;
-    }
-    return false;
+    (void)number;
+    const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, other);
+    uint64_t last = ferry_vm_operation_at(sched, operation->first)->last;
+    const struct ferry_vm_operation *end = ferry_vm_operation_at(sched, last);
+    bool out = end->state != FERRY_VM_WAITING && end->fence <= sched->nodes[sched->paging_node].submitted;
+    return !out && !ferry_vm_takes_away(operation);
+}
+
+bool ferry_vm_spoils_a_source(struct ferry_vm_sched *sched, uint64_t number)
+{
+    return ferry_vm_holds_something(sched) && ferry_vm_index_find_source(sched, number, reads_again) != 0;
 }
 
 // Always false: all of them are to be seen.

@@ -146,6 +146,9 @@ struct ferry_vm_paging_buffer {
     uint64_t order;
     uint32_t used, private_used;
     bool faulted, aborted;
+    // Of the operations that end in it: one of them (0 = there is none), and what is among them.
+    uint64_t first_built;
+    bool several_devices, about_addresses, takes_out;
 };
 
 struct ferry_vm_sched {

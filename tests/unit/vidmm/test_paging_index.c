@@ -130,6 +130,26 @@ static void compare(struct ferry_vm_sched *sched, uint64_t count, uint64_t numbe
     assert_int_equal(ferry_vm_index_find(sched, number, built, is_it), before);
 }
 
+// What is built and reads of what it writes.
+static void compare_sources(struct ferry_vm_sched *sched, uint64_t count, uint64_t number)
+{
+    const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+    uint64_t found = 0, source = 0;
+    memset(asked, 0, sizeof(asked));
+    wanted = 0;
+    assert_int_equal(ferry_vm_index_find_source(sched, number, is_it), 0);
+    for (uint64_t other = count < sched->capacity ? 1 : count - sched->capacity + 1; other <= count; other++) {
+        const struct ferry_vm_operation *built = ferry_vm_operation_at(sched, other);
+        bool is = in[other] && other != number && built->state != FERRY_VM_WAITING &&
+                  same_place(&operation->writes, &built->reads);
+        assert_int_equal(asked[other], is);
+        found += is;
+        source = is && pick(found) == 0 ? other : source;
+    }
+    wanted = source;
+    assert_int_equal(ferry_vm_index_find_source(sched, number, is_it), source);
+}
+
 static void the_index_finds_what_a_look_at_each_finds(void **state)
 {
     struct ferry_vm_subject subjects[4];
@@ -158,6 +178,7 @@ static void the_index_finds_what_a_look_at_each_finds(void **state)
                 change(&sched, changes);
             if (in[old])
                 compare(&sched, count, old);
+            compare_sources(&sched, count, count);
         }
         for (uint64_t number = 1; number <= count; number++)
             if (in[number])
