@@ -137,7 +137,10 @@ bool model_copy_pages(struct ferry_model *model, bool pages_are_source, const ui
 bool model_fill(struct ferry_model *model, uint32_t kind, uint64_t address, uint64_t bytes, const uint8_t *pattern,
                 uint32_t pattern_bytes, struct model_fault *fault)
 {
-    uint64_t done = 0;
+    // A line of the pattern, which every pattern's length divides, then copies of a length that the compiler knows. It
+    // is the same for each page that begins at the same byte of the pattern.
+    uint8_t line[64];
+    uint64_t done = 0, begins_at = UINT64_MAX;
 
     while (done < bytes) {
         uint64_t piece = model_least(bytes - done, model_in_page(address + done));
@@ -146,10 +149,9 @@ bool model_fill(struct ferry_model *model, uint32_t kind, uint64_t address, uint
 
         if (!resolve(model, kind, address + done, piece, true, &place, fault, &why) && why != FERRY_FAULT_KIND_NONE)
             return fail(fault, why, kind, address + done, true, done);
-        // A line of the pattern, which every pattern's length divides, then copies of a length that the compiler knows.
-        uint8_t line[64];
-        for (uint32_t i = 0; i < sizeof line; i++)
+        for (uint32_t i = 0; i < sizeof line && done % pattern_bytes != begins_at; i++)
             line[i] = i < pattern_bytes ? pattern[(done + i) % pattern_bytes] : line[i - pattern_bytes];
+        begins_at = done % pattern_bytes;
         uint64_t whole = place.bytes ? piece - piece % sizeof line : 0;
         for (uint64_t at = 0; at < whole; at += sizeof line)
             memcpy(place.bytes + at, line, sizeof line);

@@ -27,7 +27,8 @@
 #define ROUND_STEPS 16 // a round is learnt by a sixteenth at once
 
 enum tree { NEXT = 0, COLD = 0, DUE = 1 };
-enum listed { NOT_LISTED, WARM, COLDER };
+enum listed { NOT_LISTED, WARM, COLDER, NEW };
+enum { OLDER = 0, NEWER = 1 }; // of two that have just come
 
 static uint64_t next_key(const struct ferry_vm_use *use)
 {
@@ -168,11 +169,32 @@ void ferry_vm_victim_add(struct ferry_vm_victims *victims, struct ferry_vm_use *
 {
     if (use->listed != NOT_LISTED)
         return;
+    victims->pages += use->pages;
+    use->listed = NEW;
+    use->links[0][OLDER] = victims->newest;
+    use->links[0][NEWER] = NULL;
+    if (victims->newest)
+        victims->newest->links[0][NEWER] = use;
+    victims->newest = use;
+}
+
+static void take_back(struct ferry_vm_victims *victims, struct ferry_vm_use *use)
+{
+    struct ferry_vm_use *older = use->links[0][OLDER], *newer = use->links[0][NEWER];
+    if (older)
+        older->links[0][NEWER] = newer;
+    if (newer)
+        newer->links[0][OLDER] = older;
+    else
+        victims->newest = older;
+}
+
+static void put_in_order(struct ferry_vm_victims *victims, struct ferry_vm_use *use)
+{
     victims->seed ^= victims->seed << 13;
     victims->seed ^= victims->seed >> 17;
     victims->seed ^= victims->seed << 5;
     use->priority = victims->seed;
-    victims->pages += use->pages;
     if (victims->lru || use->away) {
         insert(last_key, COLD, &victims->cold, use);
         use->listed = COLDER;
@@ -183,10 +205,22 @@ void ferry_vm_victim_add(struct ferry_vm_victims *victims, struct ferry_vm_use *
     use->listed = WARM;
 }
 
+// Whoever looks for somebody sees all of them in the trees.
+static void settle(struct ferry_vm_victims *victims)
+{
+    while (victims->newest) {
+        struct ferry_vm_use *use = victims->newest;
+        victims->newest = use->links[0][OLDER];
+        put_in_order(victims, use);
+    }
+}
+
 void ferry_vm_victim_remove(struct ferry_vm_victims *victims, struct ferry_vm_use *use)
 {
     victims->pages -= use->listed != NOT_LISTED ? use->pages : 0;
-    if (use->listed == WARM) {
+    if (use->listed == NEW) {
+        take_back(victims, use);
+    } else if (use->listed == WARM) {
         take_out(next_key, NEXT, &victims->warm, use);
         take_out(due_key, DUE, &victims->due, use);
     } else if (use->listed == COLDER) {
@@ -242,6 +276,7 @@ static void look(struct ferry_vm_use *node, struct choice *choice)
 // What has become cold since the last choice changes trees; each does so once at most in one stay on the list.
 static void cool(struct ferry_vm_victims *victims, uint64_t now)
 {
+    settle(victims);
     for (struct ferry_vm_use *use = outermost(DUE, victims->due, 0); use && due_key(use) < now;
          use = outermost(DUE, victims->due, 0)) {
         ferry_vm_victim_remove(victims, use);
@@ -319,8 +354,9 @@ uint64_t ferry_vm_victim_distance(const struct ferry_vm_victims *victims, const 
     return next_key(use) > now ? next_key(use) - now : 0;
 }
 
-uint64_t ferry_vm_victims_furthest(const struct ferry_vm_victims *victims, uint64_t now)
+uint64_t ferry_vm_victims_furthest(struct ferry_vm_victims *victims, uint64_t now)
 {
+    settle(victims);
     const struct ferry_vm_use *use = outermost(NEXT, victims->warm, 1);
     if (victims->lru)
         return victims->cold ? now - outermost(COLD, victims->cold, 0)->last : 0;

@@ -2,7 +2,8 @@
 // Who has to leave when room is needed. One file (victim.c) behind this interface; nothing else knows how it chooses.
 //
 // A candidate is an allocation that sits in the segment and that nobody requires. Time is counted in GPU submissions.
-// Not thread-safe by itself. Every call is O(log n), amortised for choose().
+// Not thread-safe by itself. add() and remove() of who came since anybody was looked for are O(1), since a program uses
+// an allocation many times for each that has to leave; every other call is O(log n), amortised.
 #ifndef FERRY_VIDMM_SPACE_VICTIM_H
 #define FERRY_VIDMM_SPACE_VICTIM_H
 
@@ -15,11 +16,13 @@ struct ferry_vm_use {
     uint64_t period; // expected time from one use to the next; 0 = not known
     uint64_t pages;  // its size
     uint64_t serial; // never the same in two allocations: makes every order strict, and so every run the same
-    struct ferry_vm_use *links[2][2]; // below it in the tree of its next use or of cold ones [0], and of coldness [1]
+    // Below it in the tree of its next use or of cold ones [0], and of coldness [1]. Of one that has just come: [0] is
+    // the one that came before it and the one that came behind it.
+    struct ferry_vm_use *links[2][2];
     uint32_t priority;
     uint8_t below[2];   // the sorts of it and of all below it, in either tree
     bool away : 1;      // what needs it is kept from running: it is cold from the start
-    uint8_t listed : 2; // 0 = no candidate, 1 = warm, 2 = cold
+    uint8_t listed : 2; // 0 = no candidate, 1 = warm, 2 = cold, 3 = has just come
     uint8_t sort : 3;   // whose it is, see victims->sorts; not changed while it is a candidate
     bool guessed : 1;   // used once: the period is the round
     bool absent : 1;    // used twice, with an absence between: the period is the round still
@@ -32,10 +35,11 @@ struct ferry_vm_round {
 #define FERRY_VM_ROUND_PARTS 256
 
 struct ferry_vm_victims {
-    struct ferry_vm_use *warm; // by predicted next use
-    struct ferry_vm_use *due;  // the same ones by the time from which they count as cold
-    struct ferry_vm_use *cold; // by last use
-    uint64_t pages;            // of all candidates
+    struct ferry_vm_use *warm;   // by predicted next use
+    struct ferry_vm_use *due;    // the same ones by the time from which they count as cold
+    struct ferry_vm_use *cold;   // by last use
+    struct ferry_vm_use *newest; // of those that have just come: in none of the trees before somebody is looked for
+    uint64_t pages;              // of all candidates
     // Only these are found by choose() and first(); NULL = all.
     bool (*leaves)(void *context, const struct ferry_vm_use *use);
     // Bit n set: there may be some of sort n that do. The others are not even looked at, however many they are; who has
@@ -67,6 +71,6 @@ void ferry_vm_victims_visit(struct ferry_vm_victims *victims, uint64_t now,
 /// since its last use.
 uint64_t ferry_vm_victim_distance(const struct ferry_vm_victims *victims, const struct ferry_vm_use *use, uint64_t now);
 /// The longest distance of those that are not cold; 0 when there are none.
-uint64_t ferry_vm_victims_furthest(const struct ferry_vm_victims *victims, uint64_t now);
+uint64_t ferry_vm_victims_furthest(struct ferry_vm_victims *victims, uint64_t now);
 
 #endif

@@ -291,6 +291,8 @@ static void those_that_stay_are_not_looked_at_however_many_they_are(void **state
             gone[i].listed = 0;
             ferry_vm_victim_add(&victims, &gone[i]);
         }
+        assert_int_equal(ferry_vm_victims_first(&victims, STAY, found, 16), 16);
+        filter.asked = 0;
         for (unsigned i = 0; i < STAY; i++)
             ferry_vm_victim_remove(&victims, &gone[i]);
         free(gone);
@@ -300,6 +302,110 @@ static void those_that_stay_are_not_looked_at_however_many_they_are(void **state
         assert_true(filter.asked < 2000);
         free(uses);
     }
+}
+
+// In the order in which they leave, said anew: the cold ones by their last use, the others from the furthest on.
+static uint64_t order_now;
+
+static bool is_cold(const struct ferry_vm_use *use)
+{
+    return use->away || use->last + 2 * use->period < order_now;
+}
+
+static int in_order(const void *left, const void *right)
+{
+    const struct ferry_vm_use *a = *(struct ferry_vm_use *const *)left, *b = *(struct ferry_vm_use *const *)right;
+    if (is_cold(a) != is_cold(b))
+        return is_cold(a) ? -1 : 1;
+    uint64_t x = is_cold(a) ? a->last : b->last + b->period, y = is_cold(a) ? b->last : a->last + a->period;
+    if (x != y)
+        return x < y ? -1 : 1;
+    return (a->serial < b->serial) == is_cold(a) ? -1 : 1;
+}
+
+static struct ferry_vm_use *visited[MOST];
+static unsigned visits;
+
+static void note_visit(void *context, struct ferry_vm_use *use)
+{
+    (void)context;
+    visited[visits++] = use;
+}
+
+// However many come, are used again and go before anybody is looked for.
+static void whoever_looks_sees_all_that_have_come_since(void **state)
+{
+    enum { USES = 200 };
+    (void)state;
+    static struct ferry_vm_use uses[USES];
+    struct ferry_vm_use *expected[USES];
+    struct ferry_vm_victims victims;
+    struct ferry_vm_round round = {0};
+    uint64_t drawn = seed_given(20261130), now = 1;
+    bool listed[USES] = {0};
+    ferry_vm_victims_init(&victims, false);
+    for (unsigned i = 0; i < USES; i++)
+        uses[i] = (struct ferry_vm_use){.serial = i + 1, .pages = 1 + draw_below(&drawn, 50)};
+    for (unsigned look = 0; look < 2000; look++) {
+        for (uint64_t changes = draw_below(&drawn, 60); changes > 0; changes--) {
+            unsigned i = (unsigned)draw_below(&drawn, USES);
+            ferry_vm_victim_remove(&victims, &uses[i]);
+            listed[i] = draw_below(&drawn, 4) != 0;
+            uses[i].away = draw_below(&drawn, 8) == 0;
+            now += draw_below(&drawn, 3);
+            ferry_vm_victim_used(&uses[i], &round, now);
+            for (uint64_t times = listed[i] ? 1 + draw_below(&drawn, 2) : 0; times > 0; times--)
+                ferry_vm_victim_add(&victims, &uses[i]);
+        }
+        uint64_t pages = 0, furthest = 0;
+        unsigned count = 0;
+        order_now = now;
+        for (unsigned i = 0; i < USES; i++) {
+            if (!listed[i])
+                continue;
+            expected[count++] = &uses[i];
+            pages += uses[i].pages;
+            uint64_t next = uses[i].last + uses[i].period;
+            if (!is_cold(&uses[i]) && next > now && next - now > furthest)
+                furthest = next - now;
+        }
+        assert_int_equal(victims.pages, pages);
+        // One question or the other comes first. What has become cold since is among the warm ones until it is asked
+        // for, but never the furthest of them.
+        if (draw_below(&drawn, 2))
+            assert_int_equal(ferry_vm_victims_furthest(&victims, now), furthest);
+        visits = 0;
+        ferry_vm_victims_visit(&victims, now, note_visit, NULL);
+        qsort(expected, count, sizeof(*expected), in_order);
+        assert_int_equal(visits, count);
+        assert_memory_equal(visited, expected, count * sizeof(*expected));
+    }
+}
+
+// A use costs nothing that grows with the number of candidates, however often, before somebody is looked for.
+static void who_comes_and_goes_unlooked_for_is_in_no_order(void **state)
+{
+    enum { USES = 1000 };
+    (void)state;
+    struct cache *cache = make(USES, false);
+    for (unsigned i = 0; i < USES; i++)
+        use(cache, i);
+    assert_null(cache->victims.warm);
+    assert_null(cache->victims.due);
+    assert_int_equal(ferry_vm_victims_furthest(&cache->victims, cache->now), 0);
+    // Now all are in an order, and all but one go and come anew: that one stands in the trees alone.
+    const struct ferry_vm_use *warm = cache->victims.warm;
+    assert_true(warm->links[0][0] || warm->links[0][1]);
+    for (unsigned i = 0; i < USES; i++) {
+        if (&cache->uses[i] == warm)
+            continue;
+        ferry_vm_victim_remove(&cache->victims, &cache->uses[i]);
+        ferry_vm_victim_add(&cache->victims, &cache->uses[i]);
+    }
+    assert_ptr_equal(cache->victims.warm, warm);
+    assert_null(warm->links[0][0]);
+    assert_null(warm->links[0][1]);
+    free(cache);
 }
 
 int main(void)
@@ -314,6 +420,8 @@ int main(void)
         cmocka_unit_test(of_equally_far_ones_the_smallest_that_suffices),
         cmocka_unit_test(a_filter_by_sort_finds_the_same_ones),
         cmocka_unit_test(those_that_stay_are_not_looked_at_however_many_they_are),
+        cmocka_unit_test(whoever_looks_sees_all_that_have_come_since),
+        cmocka_unit_test(who_comes_and_goes_unlooked_for_is_in_no_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
