@@ -29,7 +29,8 @@ struct ferry_lab_ahead {
 
 static bool same(const struct ferry_lab_wish *a, const struct ferry_lab_wish *b)
 {
-    return a->bytes == b->bytes && a->without == b->without && a->until_paging == b->until_paging;
+    return a->policy == b->policy && a->bytes == b->bytes && a->without == b->without &&
+           a->until_paging == b->until_paging;
 }
 
 void ferry_lab_play_wish(const struct ferry_lab_bench *bench, const struct ferry_lab_wish *wish,
@@ -38,7 +39,7 @@ void ferry_lab_play_wish(const struct ferry_lab_bench *bench, const struct ferry
     struct ferry_lab_bench this = *bench;
     this.manner.until_paging = wish->until_paging;
     this.manner.without = wish->without == FERRY_LAB_ALL_USED ? NULL : &wish->without;
-    ferry_lab_run(&this, NULL, wish->bytes, outcome);
+    ferry_lab_run(&this, wish->policy, wish->bytes, outcome);
 }
 
 // What a run notes about allocations, as they are created, is its own; nobody is told of it.

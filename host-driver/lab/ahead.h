@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs that a search will probably ask for next, played by other threads meanwhile. A run comes to the same whoever
-// plays it, and what nobody asks for in the end is thrown away: a search finds with others what it finds alone.
+// Runs that a search or a sweep will probably ask for next, played by other threads meanwhile. A run comes to the same
+// whoever plays it, and what nobody asks for in the end is thrown away: a search finds with others what it finds alone.
 #ifndef FERRY_LAB_AHEAD_H
 #define FERRY_LAB_AHEAD_H
 
@@ -10,6 +10,7 @@
 #define FERRY_LAB_MOST_WISHES (2u * FERRY_LAB_MOST_OTHERS + 1u) // so that none of them waits for the next
 
 struct ferry_lab_wish {
+    const struct ferry_lab_policy *policy; // NULL = the manager
     uint64_t bytes;
     uint64_t without; // this allocation, by its order, is never used; FERRY_LAB_ALL_USED = all are
     bool until_paging;

@@ -213,8 +213,8 @@ static int save(const char *path, struct page *page)
 static int play(struct ferry_policy_session *session, struct ferry_policy_report *figures)
 {
     int status = ferry_policy_sizes(session);
-    for (size_t i = 0; i < session->report.size_count && status == FERRY_EXIT_OK; i++)
-        status = ferry_policy_play(session, &session->report.sizes[i]);
+    if (status == FERRY_EXIT_OK)
+        status = ferry_policy_play(session, NULL);
     if (status == FERRY_EXIT_OK && !session->report.options->no_advice)
         status = ferry_policy_advise(session, &session->report.sizes[0]);
     // The curve is another report on the same traces.
@@ -223,8 +223,8 @@ static int play(struct ferry_policy_session *session, struct ferry_policy_report
     session->report.size_count = 0;
     if (status == FERRY_EXIT_OK)
         status = ferry_policy_sweep_sizes(session, session->report.options->points);
-    for (size_t i = 0; i < session->report.size_count && status == FERRY_EXIT_OK; i++)
-        status = ferry_policy_play(session, &session->report.sizes[i]);
+    if (status == FERRY_EXIT_OK)
+        status = ferry_policy_play(session, NULL);
     return status;
 }
 

@@ -112,11 +112,8 @@ static int play_sizes(struct ferry_policy_session *session)
 {
     struct ferry_policy_report *report = &session->report;
     int status = ferry_policy_sizes(session);
-    for (size_t i = 0; i < report->size_count && status == FERRY_EXIT_OK; i++) {
-        status = ferry_policy_play(session, &report->sizes[i]);
-        if (status == FERRY_EXIT_OK)
-            print_size(report, &report->sizes[i]);
-    }
+    if (status == FERRY_EXIT_OK)
+        status = ferry_policy_play(session, print_size);
     // One size is advised on, the first: it takes many runs more.
     return status == FERRY_EXIT_OK ? advise(session, &report->sizes[0]) : status;
 }
@@ -166,8 +163,8 @@ static int sweep(struct ferry_policy_session *session)
     report->swept = true;
     if (status == FERRY_EXIT_OK)
         sort_sizes(report);
-    for (size_t i = 0; i < report->size_count && status == FERRY_EXIT_OK; i++)
-        status = ferry_policy_play(session, &report->sizes[i]);
+    if (status == FERRY_EXIT_OK)
+        status = ferry_policy_play(session, NULL);
     if (status != FERRY_EXIT_OK)
         return status;
     print_curve(report);

@@ -45,7 +45,7 @@ static void json_run(FILE *file, const struct ferry_policy_size *size, const str
     fputs("]", file);
     if (reference)
         fprintf(file, ", \"times_reference\": %.4f", (double)row->outcome.count.in / (double)reference);
-    fprintf(file, ", \"seconds\": %.3f}", row->seconds);
+    fprintf(file, ", \"seconds\": %.3f}", row->outcome.seconds);
 }
 
 static const char *word(bool yes)

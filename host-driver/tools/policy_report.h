@@ -25,7 +25,6 @@ struct ferry_policy_options {
 struct ferry_policy_row {
     const char *name, *says;
     struct ferry_lab_outcome outcome; // OK, or TOO_SMALL in a sweep
-    double seconds;
 };
 
 // All of one size.

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lab/ahead.h"
 #include "tools/number_list.h"
 #include "tools/policy_traces.h"
 #include "tools/tool.h"
@@ -389,7 +390,30 @@ static int complain_of(const struct ferry_policy_session *session, const struct 
     return FERRY_EXIT_LIBRARY;
 }
 
-int ferry_policy_play(struct ferry_policy_session *session, struct ferry_policy_size *size)
+// Everything that is played, in its order: all policies of a size, then the next size.
+static struct ferry_lab_wish run_at(const struct ferry_policy_session *session, size_t at)
+{
+    return (struct ferry_lab_wish){.policy = session->policies[at % session->policy_count],
+                                   .bytes = session->report.sizes[at / session->policy_count].bytes,
+                                   .without = FERRY_LAB_ALL_USED};
+}
+
+static void play_run(struct ferry_policy_session *session, struct ferry_lab_ahead *ahead, size_t at,
+                     struct ferry_lab_outcome *outcome)
+{
+    struct ferry_lab_wish wishes[FERRY_LAB_MOST_WISHES];
+    size_t count = 0, all = session->report.size_count * session->policy_count;
+    for (; count < ferry_lab_ahead_most(ahead) && at + count < all; count++)
+        wishes[count] = run_at(session, at + count);
+    ferry_lab_ahead_wish(ahead, wishes, count);
+    const struct ferry_lab_wish wish = run_at(session, at);
+    session->bench.manner.progress(session->bench.manner.context, 0);
+    if (!ferry_lab_ahead_take(ahead, &wish, outcome))
+        ferry_lab_play_wish(&session->bench, &wish, outcome);
+}
+
+static int play_size(struct ferry_policy_session *session, struct ferry_lab_ahead *ahead,
+                     struct ferry_policy_size *size)
 {
     const struct ferry_policy_report *report = &session->report;
     struct shown shown;
@@ -403,16 +427,15 @@ int ferry_policy_play(struct ferry_policy_session *session, struct ferry_policy_
     for (size_t i = 0; i < session->policy_count; i++) {
         const struct ferry_lab_policy *policy = session->policies[i];
         struct ferry_policy_row *row = &size->rows[size->row_count++];
+        size_t at = (size_t)(size - report->sizes) * session->policy_count + i;
         row->name = policy ? policy->name : FERRY_LAB_OURS;
         row->says = policy ? policy->says : "the shipped manager";
         shown.name = row->name;
         if (report->swept) {
             shown.part = 1 / (double)(report->size_count * session->policy_count);
-            shown.before = shown.part * (double)((size_t)(size - report->sizes) * session->policy_count + i);
+            shown.before = shown.part * (double)at;
         }
-        double start = ferry_seconds();
-        ferry_lab_run(&session->bench, policy, size->bytes, &row->outcome);
-        row->seconds = ferry_seconds() - start;
+        play_run(session, ahead, at, &row->outcome);
         if (row->outcome.result == FERRY_LAB_OK || (report->swept && row->outcome.result == FERRY_LAB_TOO_SMALL))
             continue;
         show_nothing(session);
@@ -422,14 +445,35 @@ int ferry_policy_play(struct ferry_policy_session *session, struct ferry_policy_
     return FERRY_EXIT_OK;
 }
 
+int ferry_policy_play(struct ferry_policy_session *session,
+                      void (*played)(const struct ferry_policy_report *report, const struct ferry_policy_size *size))
+{
+    struct ferry_policy_report *report = &session->report;
+    struct shown shown;
+    int status = FERRY_EXIT_OK;
+    // What others play tells nobody how far it is, and its bench does not change.
+    begin_to_show(session, &shown, "");
+    struct ferry_lab_bench beside = session->bench;
+    beside.manner.progress = NULL;
+    beside.manner.context = NULL;
+    struct ferry_lab_ahead *ahead = ferry_lab_ahead_begin(&beside);
+    for (size_t i = 0; i < report->size_count && status == FERRY_EXIT_OK; i++) {
+        status = play_size(session, ahead, &report->sizes[i]);
+        if (status == FERRY_EXIT_OK && played)
+            played(report, &report->sizes[i]);
+    }
+    ferry_lab_ahead_end(ahead);
+    return status;
+}
+
 // About what --help says. Told where somebody would wonder.
 static void say_how_long(const struct ferry_policy_session *session, const struct ferry_policy_row *ours)
 {
-    double minutes = ours->seconds * RUNS_OF_ADVICE / 60 / (session->bench.others + 1);
+    double minutes = ours->outcome.seconds * RUNS_OF_ADVICE / 60 / (session->bench.others + 1);
     if (minutes >= LONG_MINUTES && !session->report.options->quiet && isatty(2) == 1)
         ferry_complain("what a person can do about it takes about %u runs more of %.0f s, %.0f minutes in all; "
                        "--no-advice does without",
-                       RUNS_OF_ADVICE, ours->seconds, minutes);
+                       RUNS_OF_ADVICE, ours->outcome.seconds, minutes);
 }
 
 int ferry_policy_advise(struct ferry_policy_session *session, struct ferry_policy_size *size)

@@ -24,8 +24,10 @@ void ferry_policy_release(struct ferry_policy_report *report);
 int ferry_policy_sizes(struct ferry_policy_session *session);
 /// As many sizes, at even distances, from what the largest job needs to all that ever lives at once.
 int ferry_policy_sweep_sizes(struct ferry_policy_session *session, uint64_t points);
-/// Play one size on all policies. A curve may begin below what a policy needs.
-int ferry_policy_play(struct ferry_policy_session *session, struct ferry_policy_size *size);
+/// Play all sizes on all policies, with a thread for each processor, and tell of each size behind the one before it;
+/// played may be NULL. Ends at the first that cannot be played; but a curve may begin below what a policy needs.
+int ferry_policy_play(struct ferry_policy_session *session,
+                      void (*played)(const struct ferry_policy_report *report, const struct ferry_policy_size *size));
 /// Find out what a person can do about it, where the manager was played. Sets ->advised.
 int ferry_policy_advise(struct ferry_policy_session *session, struct ferry_policy_size *size);
 /// "4.9 MiB (0.95W)". Returns text.

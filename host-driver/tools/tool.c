@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE // sched_getaffinity()
 #include "tools/tool.h"
 
+#include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -175,7 +177,9 @@ double ferry_seconds(void)
 
 unsigned ferry_other_processors(void)
 {
-    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_set_t mine;
+    // More processors than the set has room for: those that there are, whether this process may have them or not.
+    long count = sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : sysconf(_SC_NPROCESSORS_ONLN);
     return count > 1 ? (unsigned)count - 1 : 0;
 }
 

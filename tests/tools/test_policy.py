@@ -5,15 +5,18 @@ one, and the shipped manager beside them where both must agree; programs, and cu
 import csv
 import gzip
 import json
+import os
 import random
 import re
+import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 sys.path.insert(0, str(Path.cwd() / "tests/tools"))
 from laboratory import (  # noqa: E402
-    LEAVES, NEVERBALL, PAGE, SEED, after_warm_up, check, end, ferry, figures, folder, ours, put_together, random_trace, same,
+    FERRY, LEAVES, NEVERBALL, PAGE, SEED, after_warm_up, check, end, ferry, figures, folder, ours, put_together, random_trace, same,
     size_text, World)
 
 
@@ -377,6 +380,31 @@ def several_programs():
     check(not wrong, "two_programs_page_as_one_where_nobody_is_protected", wrong[:1])
 
 
+def a_sweep_on_so_many(processors, path):
+    """Its words, its figures but for the time each run took, and the most threads that were seen."""
+    command = [FERRY, "policy", NEVERBALL, "--sweep", "--points", "6", "--policy", "ours,lru,random", "--json", path, "--quiet", "--no-advice"]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.sched_setaffinity(0, processors))
+    threads = 0
+    while run.poll() is None:
+        try:
+            threads = max(threads, len(os.listdir(f"/proc/{run.pid}/task")))
+        except FileNotFoundError:
+            pass
+        time.sleep(0.002)
+    report = json.loads(path.read_text())
+    seconds = [played.pop("seconds") for played in report["runs"]]
+    check(all(time_ > 0 for time_ in seconds), f"each_run_on_{'one' if len(processors) == 1 else 'all'}_has_its_time", seconds)
+    return run.stdout.read(), report, threads
+
+
+def whoever_plays_them():
+    """A thread for each processor that the process may have, and the same to the byte as on one."""
+    mine = sorted(os.sched_getaffinity(0))
+    one, all_ = (a_sweep_on_so_many(set(some), folder / "beside.json") for some in (mine[:1], mine))
+    check(one[:2] == all_[:2], "a_sweep_is_the_same_on_one_processor", (one, all_))
+    check((one[2], all_[2]) == (1, min(len(mine), 8)), "a_sweep_has_a_thread_for_each_processor", (one[2], all_[2], len(mine)))
+
+
 the_same_as_a_second_implementation()
 the_manager_agrees_where_nothing_leaves()
 what_a_frame_needs()
@@ -385,6 +413,7 @@ a_recorded_game()
 what_was_needed_while_it_loaded()
 the_lines_of_the_picture()
 a_sweep()
+whoever_plays_them()
 each_field_is_explained()
 a_job_may_name_all_there_are()
 what_came_in_is_somebodys()

@@ -164,6 +164,24 @@ static void what_is_wished_is_played(void **state)
         give_them_time();
         assert_false(ferry_lab_ahead_take(ahead, &whole, &outcome));
     }
+    // And so does another policy.
+    struct ferry_lab_wish lru = wishes[0];
+    assert_true(ferry_lab_find("lru", &lru.policy) && lru.policy);
+    do
+        ferry_lab_ahead_wish(ahead, (struct ferry_lab_wish[]){wishes[1], lru}, 2);
+    while (!ferry_lab_ahead_take(ahead, &lru, &outcome));
+    struct ferry_lab_outcome alone;
+    ferry_lab_run(&bench, lru.policy, lru.bytes, &alone);
+    assert_int_equal(outcome.result, FERRY_LAB_OK);
+    assert_int_equal(outcome.count.evictions, alone.count.evictions);
+    assert_int_equal(outcome.bytes_after_warm_up, alone.bytes_after_warm_up);
+    ferry_lab_outcome_release(&outcome);
+    ferry_lab_outcome_release(&alone);
+    for (unsigned i = 0; i < 5; i++) {
+        ferry_lab_ahead_wish(ahead, (struct ferry_lab_wish[]){wishes[1], lru}, 2);
+        give_them_time();
+        assert_false(ferry_lab_ahead_take(ahead, &wishes[0], &outcome));
+    }
     // What is not wished any more does not come, whoever has begun it.
     ferry_lab_ahead_wish(ahead, wishes, WISHES);
     give_them_time();
