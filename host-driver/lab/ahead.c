@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define SLOTS (FERRY_LAB_MOST_WISHES + FERRY_LAB_MOST_OTHERS)
 
@@ -33,13 +34,22 @@ static bool same(const struct ferry_lab_wish *a, const struct ferry_lab_wish *b)
            a->until_paging == b->until_paging;
 }
 
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
 void ferry_lab_play_wish(const struct ferry_lab_bench *bench, const struct ferry_lab_wish *wish,
                          struct ferry_lab_outcome *outcome)
 {
     struct ferry_lab_bench this = *bench;
     this.manner.until_paging = wish->until_paging;
     this.manner.without = wish->without == FERRY_LAB_ALL_USED ? NULL : &wish->without;
+    double begin = seconds();
     ferry_lab_run(&this, wish->policy, wish->bytes, outcome);
+    outcome->seconds = seconds() - begin;
 }
 
 // What a run notes about allocations, as they are created, is its own; nobody is told of it.

@@ -2,7 +2,6 @@
 #include "lab/bench.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "lab/policies/policies.h"
 #include "lab/policy_machine.h"
@@ -22,20 +21,12 @@ bool ferry_lab_find(const char *name, const struct ferry_lab_policy **policy)
     return *policy || strcmp(name, FERRY_LAB_OURS) == 0;
 }
 
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 void ferry_lab_run(const struct ferry_lab_bench *bench, const struct ferry_lab_policy *policy, uint64_t bytes,
                    struct ferry_lab_outcome *outcome)
 {
     const struct ferry_lab_traces *traces = &bench->traces;
     uint64_t pages = bytes / PAGE_BYTES;
     int why = FERRY_LAB_NO_MEMORY;
-    double begin = seconds();
     struct ferry_lab_machine *machine =
         policy ? ferry_lab_policy_machine(policy, pages, traces, bench->seed)
                : ferry_lab_manager_machine(pages, traces->objects, traces->object_count, bench->programs, traces->count,
@@ -44,5 +35,4 @@ void ferry_lab_run(const struct ferry_lab_bench *bench, const struct ferry_lab_p
         ferry_lab_play(traces, machine, &bench->manner, outcome);
     else
         *outcome = (struct ferry_lab_outcome){.result = why};
-    outcome->seconds = seconds() - begin;
 }

@@ -30,7 +30,7 @@ struct ferry_lab_outcome {
     uint64_t named_count;
     struct ferry_lab_ranking most_in, largest;
     uint64_t played; // objects that its jobs named: what the run cost
-    double seconds;  // of the wall clock
+    double seconds;  // of the wall clock, when it was wished (ahead.h)
     char problem[200];
 };
 
