@@ -51,8 +51,12 @@ static int set_option(const struct option *option, const char *value)
     }
     int bad = option->kind == SIZE ? ferry_parse_size(value, &number) : ferry_parse_number(value, &number);
     if (bad) {
-        ferry_complain("--%s: '%s' is not a %s", option->name, value,
-                       option->kind == SIZE ? "size (a number with K, M or G)" : "number");
+        bool factor = option->kind == SIZE && value[0] && strchr("WF", value[strlen(value) - 1]);
+        ferry_complain(
+            "--%s: '%s' is not a %s%s", option->name, value,
+            option->kind == SIZE ? "size (a number with K, M or G)" : "number",
+            factor ? "; factors of a frame are for `ferry policy` and `ferry report`, which say what they come to"
+                   : "");
         return FERRY_EXIT_USAGE;
     }
     if (number < option->least || number > option->most || (option->kind == SIZE && number % 4096 != 0)) {

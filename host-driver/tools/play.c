@@ -156,12 +156,12 @@ int ferry_play_too_small(struct ferry_player *player, uint32_t line, const uint3
     if (several)
         snprintf(budget, sizeof budget, "the budget is %s (%" PRIu64 " bytes), ",
                  ferry_size_text(player->report->budget, have), player->report->budget);
-    ferry_complain("%s%s: the %s in line %u needs %s (%" PRIu64
+    ferry_complain("%s%s: the %s in line %u%s%.64s needs %s (%" PRIu64
                    " bytes in %zu allocation%s), %svideo memory is %s (%" PRIu64 " bytes)%s",
                    ferry_player_text(player, who), several ? "the budget is too small" : "video memory is too small",
-                   draw ? "draw" : "render target", line, ferry_size_text(bytes, need), bytes, count,
-                   count == 1 ? "" : "s", budget, ferry_size_text(session->info.video_memory_bytes, have),
-                   session->info.video_memory_bytes, reason);
+                   draw ? "draw" : "render target", line, several ? "" : " of ", several ? "" : player->trace_name,
+                   ferry_size_text(bytes, need), bytes, count, count == 1 ? "" : "s", budget,
+                   ferry_size_text(session->info.video_memory_bytes, have), session->info.video_memory_bytes, reason);
     return FERRY_EXIT_TOO_SMALL;
 }
 

@@ -76,7 +76,10 @@ int ferry_session_failed(struct ferry_session *session, const char *what, int er
 int ferry_player_failed(struct ferry_player *player, const char *what, int error)
 {
     char where[128], who[96];
-    snprintf(where, sizeof where, "%sline %u: ", ferry_player_text(player, who), player->line);
+    if (player->session->player_count == 1)
+        snprintf(where, sizeof where, "%.64s, line %u: ", player->trace_name, player->line);
+    else
+        snprintf(where, sizeof where, "%sline %u: ", ferry_player_text(player, who), player->line);
     return failed(player->session, player, where, what, error);
 }
 

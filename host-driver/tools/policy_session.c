@@ -25,9 +25,9 @@ static void sizes_that_do(const struct ferry_lab_traces *traces, char text[160])
     char least[FERRY_SIZE_TEXT], most[FERRY_SIZE_TEXT];
     uint64_t job = (traces->largest_job + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     job = job ? job : PAGE_BYTES;
-    snprintf(text, 160, "from %s (%" PRIu64 "K, the largest job) to %s (%" PRIu64 "K, all that lives at once)",
-             ferry_size_text(job, least), job / 1024, ferry_size_text(traces->most_living, most),
-             (traces->most_living + 1023) / 1024);
+    snprintf(text, 160, "from %s (%" PRIu64 "K, %s) to %s (%" PRIu64 "K, all that lives at once)",
+             ferry_size_text(job, least), job / 1024, traces->largest_job ? "the largest job" : "a page",
+             ferry_size_text(traces->most_living, most), (traces->most_living + 1023) / 1024);
 }
 
 // A factor of nothing, given or the usual one.

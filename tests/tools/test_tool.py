@@ -110,6 +110,8 @@ def command_line():
     expect("option_without_value", 2, "--vram needs a value", "replay", small, "--vram")
     expect("empty_name", 2, "--json needs a name", "replay", small, "--json=")
     expect("bad_size", 2, "--vram: '5X' is not a size", "replay", small, "--vram", "5X")
+    expect("size_of_another_command", 2, r"--vram: '0.95W' is not a size .*; factors of a frame are for `ferry policy` and `ferry report`,"
+           r" which say what they come to$", "replay", small, "--vram", "0.95W")
     expect("size_not_in_pages", 2, "--vram: 5000 is not a multiple of 4096", "replay", small, "--vram", "5000")
     expect("size_0", 2, "--vram: 0 is not", "replay", small, "--vram", "0")
     expect("bad_number", 2, "--frames: 'many' is not a number", "replay", small, "--frames=many")
@@ -220,9 +222,9 @@ def bad_traces():
 
 def too_small():
     small = trace(SMALL)
-    expect("one_draw_too_large", 3, r"draw in line 7 needs 92.0 KiB \(94208 bytes in 3 allocations\), video memory is 80.0 KiB",
+    expect("one_draw_too_large", 3, r"draw in line 7 of \S+ needs 92.0 KiB \(94208 bytes in 3 allocations\), video memory is 80.0 KiB",
            "replay", small, "--vram", "80K", "--json", folder / "none.json")
-    expect("one_target_too_large", 3, "render target in line 6 needs 64.0 KiB .* video memory is 60.0 KiB", "replay", small,
+    expect("one_target_too_large", 3, r"render target in line 6 of \S+ needs 64.0 KiB .* video memory is 60.0 KiB", "replay", small,
            "--vram", "60K")
     expect("just_large_enough", 3, "line 7", "replay", small, "--vram", "88K")
     check(run("replay", small, "--vram", "92K").returncode == 0, "exactly_large_enough")
