@@ -16,6 +16,7 @@
 #define MOST_NAMED  UINT32_MAX // by a job: what a trace may have of allocations
 #define LINK_BYTES  4u         // a cycle
 #define BUFFER_SIZE 65536u
+#define PAGING_SIZE (128u * COMMAND) // about as many operations as a buffer of the device's holds
 
 // ---- Host pages ---------------------------------------------------------------------------------------------------
 
@@ -93,7 +94,7 @@ static NTSTATUS query(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *argument)
     bool asks_for_them = out->NbSegment != 0;
     out->NbSegment = 1;
     out->SegmentDescriptorStride = sizeof(DXGK_SEGMENTDESCRIPTOR4);
-    out->PagingBufferSize = BUFFER_SIZE;
+    out->PagingBufferSize = PAGING_SIZE;
     out->PagingBufferPrivateDataSize = 0;
     if (asks_for_them) {
         DXGK_SEGMENTDESCRIPTOR4 segment = {.Size = machine->bytes, .CommitLimit = machine->bytes};
