@@ -134,8 +134,8 @@ TEST_PROGRAMS += $(BUILD)/tests/contract_threads_kmd
 # All of them in driver model 2, but for those that choose their model themselves: here model 2 in every case, and so
 # whatever else is asked for besides; below one or the other, each case always the same, as the registry shows.
 MODEL2_ALWAYS := %_address_faults_kmd $(foreach name,va_instances va_update va_beside va_queues va_strays va_cells \
-	va_line va_many va_named va_again va_at_once va_ends va_index va_order va_over va_programs va_protect va_tables va_tiles va_unmapped \
-	va_lost va_places va_waits va_zeros virtual_paging tiled_paging, \
+	va_line va_many va_named va_again va_at_once va_ends va_index va_order va_over va_programs va_protect va_starts va_tables va_tiles \
+	va_unmapped va_lost va_places va_waits va_zeros virtual_paging tiled_paging, \
 	%_$(name) %_$(name)_kmd)
 CHOOSE_MODEL := $(foreach name,aperture_addresses foreign full_buffers iommu linear_views linear_waits no_memory notice space_reuse \
 	special_locks special_moves swizzling_ranges,%/contract_$(name) %/contract_$(name)_kmd)
