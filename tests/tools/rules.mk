@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the tool. `tools` runs the real tool linked against a double of the library, where any fault can be ordered;
-# `tool_text` is what it reads and shows; `tool_output` where its files go, `tool_place` what their names lead to; `tool_list` has
-# that double, and simulators to be found;
-# `replay` runs the real thing on both back ends, `fault` the walks of
-# its faults, `spaces` the picture of addresses over time,
-# `replay_programs` several traces at once; `import` reads dumps, `import_calls` each call of them, `import_refusals` those that are none,
-# `import_programs` whole programs with their threads and contexts; `recorder` tinygrad's programs;
-# `tutorial` does what docs/tutorial.md says; `policy` compares the laboratory with an implementation of its own,
-# `advice` and `advice_sizes` its sentence with runs, `policy_refusals` is what it refuses, `long_traces` what it does not
-# hold; `sweep` kills what runs it; `report` opens the page in a browser.
+# `tool_text` is what it reads and shows; `tool_output` where its files go (`_refused`: where the system will not), `tool_place`
+# what their names lead to; `tool_list` has that double, and simulators to be found; `replay` runs the real thing on both back
+# ends, `fault` the walks of its faults, `spaces` the picture of addresses over time, `replay_programs` several traces at once;
+# `import` reads dumps, `import_calls` each call of them, `import_refusals` those that are none, `import_programs` whole
+# programs with their threads and contexts; `recorder` tinygrad's programs; `tutorial` does what docs/tutorial.md says; `policy`
+# compares the laboratory with an implementation of its own, `advice` and `advice_sizes` its sentence with runs,
+# `policy_refusals` is what it refuses, `long_traces` what it does not hold; `sweep` kills what runs it; `report` opens the page
+# in a browser.
 
 TOOL_PARTS := $(call sanitized,host-driver/tools/tool.c host-driver/tools/id_map.c)
 TOOL_HEADERS := $(wildcard host-driver/tools/*.h)
 
-TEST_PROGRAMS += $(addprefix $(BUILD)/tests/tool_,output place text trace content) $(BUILD)/tests/tools $(BUILD)/tests/replay \
+TEST_PROGRAMS += $(addprefix $(BUILD)/tests/tool_,output output_refused place text trace content) $(BUILD)/tests/tools $(BUILD)/tests/replay \
     $(BUILD)/tests/replay_programs $(BUILD)/tests/policy $(BUILD)/tests/policy_refusals $(BUILD)/tests/advice \
     $(BUILD)/tests/advice_sizes $(BUILD)/tests/long_traces \
     $(BUILD)/tests/import $(BUILD)/tests/import_calls $(BUILD)/tests/import_refusals $(BUILD)/tests/import_programs \
@@ -30,9 +29,14 @@ $(BUILD)/tests/tool_text: tests/tools/test_text.c $(call sanitized,host-driver/t
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c %.o,$^) -lcmocka $(LDLIBS) -o $@
 
+$(BUILD)/tests/tool_output: tests/tools/test_output.c tests/tools/output_folder.h \
+    $(call sanitized,host-driver/tools/output.c host-driver/tools/place.c) $(TOOL_PARTS) $(TOOL_HEADERS)
+	@mkdir -p $(@D)
+	$(SANITIZED_TEST) $(filter %.c %.o,$^) -lcmocka $(LDLIBS) -o $@
+
 # The system refuses what it is asked.
-$(BUILD)/tests/tool_output: tests/tools/test_output.c $(call sanitized,host-driver/tools/output.c host-driver/tools/place.c) \
-    $(TOOL_PARTS) $(TOOL_HEADERS)
+$(BUILD)/tests/tool_output_refused: tests/tools/test_output_refused.c tests/tools/output_folder.h \
+    $(call sanitized,host-driver/tools/output.c host-driver/tools/place.c) $(TOOL_PARTS) $(TOOL_HEADERS)
 	@mkdir -p $(@D)
 	$(SANITIZED_TEST) $(filter %.c %.o,$^) -Wl,--wrap=mkstemp,--wrap=rename,--wrap=fchown,--wrap=fchmod,--wrap=fallocate \
 	    -lcmocka $(LDLIBS) -o $@
