@@ -12,7 +12,8 @@
 TOOL_PARTS := $(call sanitized,host-driver/tools/tool.c host-driver/tools/id_map.c)
 TOOL_HEADERS := $(wildcard host-driver/tools/*.h)
 
-TEST_PROGRAMS += $(addprefix $(BUILD)/tests/tool_,output output_refused place text trace content) $(BUILD)/tests/tools $(BUILD)/tests/replay \
+TEST_PROGRAMS += $(addprefix $(BUILD)/tests/tool_,output output_refused place text trace content) $(BUILD)/tests/tools \
+    $(BUILD)/tests/replay \
     $(BUILD)/tests/replay_programs $(BUILD)/tests/policy $(BUILD)/tests/policy_refusals $(BUILD)/tests/advice \
     $(BUILD)/tests/advice_sizes $(BUILD)/tests/long_traces \
     $(BUILD)/tests/import $(BUILD)/tests/import_calls $(BUILD)/tests/import_refusals $(BUILD)/tests/import_programs \

@@ -382,7 +382,8 @@ def several_programs():
 
 def a_sweep_on_so_many(processors, path):
     """Its words, its figures but for the time each run took, and the most threads that were seen."""
-    command = [FERRY, "policy", NEVERBALL, "--sweep", "--points", "6", "--policy", "ours,lru,random", "--json", path, "--quiet", "--no-advice"]
+    command = [FERRY, "policy", NEVERBALL, "--sweep", "--points", "6", "--policy", "ours,lru,random", "--json", path, "--quiet",
+               "--no-advice"]
     run = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.sched_setaffinity(0, processors))
     threads = 0
     while run.poll() is None:

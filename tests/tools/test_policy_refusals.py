@@ -211,7 +211,8 @@ def bad_input():
     rare.write_text(idle.read_text() + "d 1\nf\n")
     for name, trace, factor, why in (
             ("usual_size", idle, None, "0.95W has no W to be a factor of, no GPU job names an allocation; .*whole pages"),
-            ("factor", idle, "0.5F", r"0.5F has no F to be a factor of, no GPU job names an allocation; from 4.0 KiB \(4K, a page\) to 8.0 KiB"),
+            ("factor", idle, "0.5F", r"0.5F has no F to be a factor of, no GPU job names an allocation; "
+             r"from 4.0 KiB \(4K, a page\) to 8.0 KiB"),
             ("median", rare, "2W", r"2W has no W .*, half of all frames name no allocation; from 8.0 KiB \(8K, the largest job\)")):
         expect(f"{name}_of_nothing", 2, why, trace, "--quiet", *(["--vram", factor] if factor else []))
     done = ferry(rare, "--quiet")
