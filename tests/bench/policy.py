@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Bytes that the shipped manager pages in on every trace of tests/data, as a multiple of what knowing the future would
-(`ferry policy`), and what it moves inside video memory to make room; and how
-long it takes to bring in one. Writes rows for collect.py; usage: policy.py FERRY ROWS."""
+(`ferry policy`), what it moves inside video memory to make room, and how long it takes to bring in one allocation. Writes rows
+for collect.py; usage: policy.py FERRY ROWS."""
 import json
 import subprocess
 import sys
