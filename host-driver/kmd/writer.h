@@ -58,9 +58,12 @@ static inline uint64_t pages_of(uint64_t bytes)
     return bytes / PAGE_SIZE + (bytes % PAGE_SIZE != 0);
 }
 
-// What one pass left over.
+// What one pass left over. No pass left the offset behind the end of the operation: asked on from there, it would never
+// end.
 static inline NTSTATUS progress(DXGKARG_BUILDPAGINGBUFFER *a, uint64_t done_pages, uint64_t all_pages)
 {
+    if (done_pages > all_pages)
+        return STATUS_INVALID_PARAMETER;
     a->MultipassOffset = (UINT)done_pages;
     return done_pages == all_pages ? STATUS_SUCCESS : STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
 }

@@ -260,6 +260,57 @@ static void what_nobody_has_looked_at_is_not_forgotten(void **state)
     destroy_allocation(rig, allocation);
 }
 
+static HANDLE make_flagged(struct rig *rig, uint64_t bytes, UINT flags)
+{
+    struct ferry_allocation_private wish = {
+        .Version = FERRY_ALLOCATION_PRIVATE_VERSION, .Size = sizeof wish, .Bytes = bytes, .Flags = flags};
+    DXGK_ALLOCATIONINFO info = {.pPrivateDriverData = &wish, .PrivateDriverDataSize = sizeof wish};
+    DXGKARG_CREATEALLOCATION create = {.NumAllocations = 1, .pAllocationInfo = &info};
+
+    assert_int_equal(rig->kmd->DxgkDdiCreateAllocation(rig->adapter, &create), STATUS_SUCCESS);
+    return info.hAllocation;
+}
+
+static void R174_a_notification_is_taken_for_what_asked_for_it_and_writes_nothing(void **state)
+{
+    struct rig *rig = *state;
+    struct kmd_adapter *inside = rig->adapter;
+    HANDLE told = make_flagged(rig, 8192, DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION);
+    HANDLE silent = make_flagged(rig, 8192, 0);
+    const struct {
+        HANDLE allocation;
+        UINT resident, segment;
+        uint64_t offset;
+        NTSTATUS status;
+    } cases[] = {
+        {told, 1, 1, 0x3000, STATUS_SUCCESS},
+        {told, 1, FERRY_KMD_SEGMENT_APERTURE, 0x3000, STATUS_SUCCESS},
+        {told, 0, 0, 0, STATUS_SUCCESS},
+        {told, 0, 1, 0x3000, STATUS_INVALID_PARAMETER},
+        {told, 1, 1, LOCAL_BYTES - 4096, STATUS_INVALID_PARAMETER},
+        {told, 1, 7, 0, STATUS_INVALID_PARAMETER},
+        {silent, 0, 0, 0, STATUS_INVALID_PARAMETER},
+        {NULL, 0, 0, 0, STATUS_INVALID_PARAMETER},
+    };
+    uint64_t buffer[512];
+
+    // Twice, the second time in the largest aperture that there is, 4 GiB.
+    for (size_t i = 0; i < 2 * (sizeof cases / sizeof cases[0]); i++) {
+        size_t n = i % (sizeof cases / sizeof cases[0]);
+        DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, buffer, sizeof buffer, DXGK_OPERATION_NOTIFY_RESIDENCY);
+        a.NotifyResidency.hAllocation = cases[n].allocation;
+        a.NotifyResidency.Resident = cases[n].resident & 1;
+        a.NotifyResidency.PhysicalAddress.SegmentId = cases[n].segment;
+        a.NotifyResidency.PhysicalAddress.SegmentOffset = cases[n].offset;
+        inside->info.aperture_pages = i == n ? APERTURE_PAGES : 1u << 20;
+        assert_int_equal(rig->kmd->DxgkDdiBuildPagingBuffer(rig->adapter, &a), cases[n].status);
+        assert_ptr_equal(a.pDmaBuffer, buffer);
+    }
+    inside->info.aperture_pages = APERTURE_PAGES;
+    destroy_allocation(rig, told);
+    destroy_allocation(rig, silent);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +324,7 @@ int main(void)
         CASE(a_patch_names_an_allocation_of_its_list),
         CASE(what_a_reset_from_timeout_ends_is_told_of_no_more),
         CASE(a_place_without_memory_may_be_any_place),
+        CASE(R174_a_notification_is_taken_for_what_asked_for_it_and_writes_nothing),
     };
 
     printf("miniport: real\n");
