@@ -23,9 +23,11 @@ static bool convert(const DXGK_PTE *pte, UINT level, bool group, uint64_t *entry
     *entry = 0;
     if (!pte->Valid)
         return true;
-    // DXGK_GPUMMUCAPS announces none of them: Zero pages, those that may not be executed, and more than one adapter.
-    if (pte->Zero || pte->NoExecute || pte->PhysicalAdapterIndex || pte->Segment > FERRY_KMD_SEGMENT_LOCAL ||
-        (page & ~(uint64_t)BIT(PAGE)) || page >> PAGE_SHIFT != pte->PageAddress)
+    // DXGK_GPUMMUCAPS announces none of them: Zero pages, those that may not be executed, tables of 64 KiB, and more
+    // than one adapter. SystemReserved0 is the system's own.
+    if (pte->Zero || pte->NoExecute || pte->PhysicalAdapterIndex || pte->Reserved ||
+        (level && pte->PageTablePageSize) || pte->Segment > FERRY_KMD_SEGMENT_LOCAL || (page & ~(uint64_t)BIT(PAGE)) ||
+        page >> PAGE_SHIFT != pte->PageAddress)
         return false;
     *entry = BIT(VALID) | page;
     if (!pte->Segment)

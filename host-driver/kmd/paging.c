@@ -76,6 +76,8 @@ static NTSTATUS build_transfer(struct kmd_adapter *adapter, struct writer *w, DX
     uint32_t source_kind, destination_kind;
     uint64_t source, destination;
 
+    if (t->Flags.Reserved)
+        return STATUS_INVALID_PARAMETER;
     // The rings run independently of each other, so a transfer that moves what a user job still uses has to wait for
     // that job (R38, R41); so does one that moves what takes its place. Other places of a renamed allocation are none
     // of its business (R253). Without a handle there is nothing to look up: the raw copy is then ordered behind all
@@ -159,7 +161,7 @@ static NTSTATUS build_discard(struct kmd_adapter *adapter, struct writer *w, DXG
     uint32_t kind;
 
     if (!kmd_place(d->SegmentId, (uint64_t)d->SegmentAddress.QuadPart, &kind, &address) ||
-        kind != FERRY_ADDRESS_KIND_LOCAL)
+        kind != FERRY_ADDRESS_KIND_LOCAL || d->Flags.Reserved)
         return STATUS_INVALID_PARAMETER;
     if (allocation && !d->Flags.AllocationIsIdle && place_is_busy(adapter, allocation, d->SegmentAddress))
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
@@ -208,7 +210,7 @@ static NTSTATUS build_map(const struct kmd_adapter *adapter, struct writer *w, D
     uint64_t all = m->NumberOfPages, done = a->MultipassOffset;
 
     if (!in_aperture(adapter, m->SegmentId, m->OffsetInPages, m->NumberOfPages) || !m->pMdl ||
-        m->MdlOffset > m->pMdl->PageCount || all > m->pMdl->PageCount - m->MdlOffset)
+        m->MdlOffset > m->pMdl->PageCount || all > m->pMdl->PageCount - m->MdlOffset || m->Flags.Reserved)
         return STATUS_INVALID_PARAMETER;
     // Of the whole of it, as the list of runs is found by. The MDL is there for this call alone; its pages are for as
     // long as they are mapped.

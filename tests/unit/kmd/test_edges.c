@@ -311,6 +311,43 @@ static void R174_a_notification_is_taken_for_what_asked_for_it_and_writes_nothin
     destroy_allocation(rig, silent);
 }
 
+// Each flag that nothing is known of, one by one; the same without it is built.
+static void flags_that_are_reserved_are_refused(void **state)
+{
+    struct rig *rig = *state;
+    HANDLE moved = make_flagged(rig, 4096, 0);
+    uint64_t pfn[1] = {9}, buffer[512];
+    MDL mdl = {.PageCount = 1, .ByteCount = 4096, .Pfn = pfn};
+
+    for (unsigned bit = 0; bit <= 32; bit++) {
+        UINT flag = bit < 32 ? 1u << bit : 0;
+        DXGKARG_BUILDPAGINGBUFFER asked[3];
+        const UINT known[] = {DXGK_TRANSFER_RESERVED_MASK ^ UINT32_MAX, DXGK_DISCARD_ALLOCATION_IS_IDLE,
+                              DXGK_MAP_APERTURE_CACHE_COHERENT};
+        asked[0] = arguments(rig, buffer, sizeof buffer, DXGK_OPERATION_TRANSFER);
+        transfer_arguments(&asked[0], moved, &mdl, true, 0x4000, 4096);
+        asked[0].Transfer.Flags.Value = flag;
+        asked[1] = arguments(rig, buffer, sizeof buffer, DXGK_OPERATION_DISCARD_CONTENT);
+        asked[1].DiscardContent.hAllocation = moved;
+        asked[1].DiscardContent.SegmentId = FERRY_KMD_SEGMENT_LOCAL;
+        asked[1].DiscardContent.Flags.Value = flag;
+        asked[2] = arguments(rig, buffer, sizeof buffer, DXGK_OPERATION_MAP_APERTURE_SEGMENT);
+        asked[2].MapApertureSegment.SegmentId = FERRY_KMD_SEGMENT_APERTURE;
+        asked[2].MapApertureSegment.NumberOfPages = 1;
+        asked[2].MapApertureSegment.pMdl = &mdl;
+        asked[2].MapApertureSegment.Flags.Value = flag;
+        for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+            // What can be rearranged into tiles is tiled (kmd_build_tiles).
+            if (i == 0 && (flag & (DXGK_TRANSFER_SWIZZLE | DXGK_TRANSFER_UNSWIZZLE)))
+                continue;
+            NTSTATUS status = rig->kmd->DxgkDdiBuildPagingBuffer(rig->adapter, &asked[i]);
+            assert_int_equal(status, flag & ~known[i] ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS);
+            assert_int_equal(asked[i].pDmaBuffer == (void *)buffer, status != STATUS_SUCCESS);
+        }
+    }
+    destroy_allocation(rig, moved);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +362,7 @@ int main(void)
         CASE(what_a_reset_from_timeout_ends_is_told_of_no_more),
         CASE(a_place_without_memory_may_be_any_place),
         CASE(R174_a_notification_is_taken_for_what_asked_for_it_and_writes_nothing),
+        CASE(flags_that_are_reserved_are_refused),
     };
 
     printf("miniport: real\n");

@@ -335,6 +335,8 @@ static void what_no_manager_may_ask_is_refused(void **state)
                                                 {.Valid = 1, .Segment = 2},
                                                 {.Valid = 1, .PhysicalAdapterIndex = 1},
                                                 {.Valid = 1, .NoExecute = 1},
+                                                {.Valid = 1, .Reserved = 1},
+                                                {.Valid = 1, .Reserved = UINT64_C(1) << 43},
                                                 {.Valid = 1, .PageAddress = 1ull << 40},
                                                 {.Valid = 1, .PageAddress = 1ull << 52},
                                             };
@@ -371,6 +373,8 @@ static void what_no_manager_may_ask_is_refused(void **state)
         REFUSED(page = local_page(0x200000 | 1u << bit); page.LargePage = 1; a.UpdatePageTable.PageTableLevel = 1);
     }
     REFUSED(page.LargePage = 1; a.UpdatePageTable.PageTableLevel = 2);
+    REFUSED(page = local_page(LEVEL0_AT); page.PageTablePageSize = 1; a.UpdatePageTable.PageTableLevel = 1);
+    page.PageTablePageSize = 0;
     flush_arguments(&a, process, 0x2000, 0x1000);
     assert_int_equal(append(rig, &a), STATUS_INVALID_PARAMETER);
     flush_arguments(&a, NULL, 0, 0);
