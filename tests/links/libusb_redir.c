@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for libusb (LD_PRELOAD) and for the kernel below it: the one device on its bus is what answers usbredir at
-// the socket that FERRY_USBREDIR names. So programs that know nothing of it reach a simulated USB port without a
-// virtual machine. It has the calls that the back end `usb` makes. A socket that hangs up before it has told of a
-// device is a device that somebody else has, one that says nothing is none; with FERRY_USBREDIR_LOCKED set it may not
-// be opened.
+// Stands in for libusb (LD_PRELOAD) and for the kernel below it: the devices on its bus are what answers usbredir at
+// the sockets that FERRY_USBREDIR names, with a colon between two, each at a port of its own. So programs that know
+// nothing of it reach a simulated USB port without a virtual machine. It has the calls that the back end `usb` makes,
+// which opens one device with a context. A socket that hangs up before it has told of a device is a device that
+// somebody else has, one that says nothing is none; with FERRY_USBREDIR_LOCKED set none may be opened.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <libusb-1.0/libusb.h>
@@ -19,6 +19,7 @@
 
 #define API   __attribute__((visibility("default")))
 #define BUS   250
+#define MOST  4u    // devices
 #define DELAY 60000 // Milliseconds for a control transfer: the device is simulated.
 
 struct pending {
@@ -27,9 +28,11 @@ struct pending {
     uint64_t id;
 };
 
-struct libusb_context {
-    int fd; // -1 = no device.
-    bool there, configured, gone, answered;
+// Its handle is itself under another name.
+struct libusb_device {
+    int fd; // -1 = none
+    uint8_t port;
+    bool opened, there, configured, gone, answered;
     struct usbredirparser *parser;
     struct usb_redir_device_connect_header device;
     struct pending *pending;
@@ -38,14 +41,13 @@ struct libusb_context {
     int answer_bytes, answer_status;
 };
 
-// The list has one place; it is its context under another name.
-struct libusb_device {
-    int unused;
+struct libusb_context {
+    struct libusb_device devices[MOST];
 };
 
-static libusb_context *context_of(void *device)
+static struct libusb_device *device_of(void *handle)
 {
-    return device;
+    return handle;
 }
 
 static void say(void *priv, int level, const char *text)
@@ -57,14 +59,14 @@ static void say(void *priv, int level, const char *text)
 
 static int read_socket(void *priv, uint8_t *data, int count)
 {
-    const libusb_context *usb = priv;
+    const libusb_device *usb = priv;
     const ssize_t got = recv(usb->fd, data, (size_t)count, MSG_DONTWAIT);
     return got > 0 ? (int)got : got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
 static int write_socket(void *priv, uint8_t *data, int count)
 {
-    const libusb_context *usb = priv;
+    const libusb_device *usb = priv;
     const ssize_t put = send(usb->fd, data, (size_t)count, MSG_DONTWAIT | MSG_NOSIGNAL);
     return put >= 0 ? (int)put : errno == EAGAIN || errno == EINTR ? 0 : -1;
 }
@@ -73,7 +75,7 @@ static int write_socket(void *priv, uint8_t *data, int count)
 
 static void on_connect(void *priv, struct usb_redir_device_connect_header *device)
 {
-    libusb_context *usb = priv;
+    libusb_device *usb = priv;
     usb->device = *device;
     usb->there = true;
 }
@@ -90,12 +92,12 @@ static void on_endpoints(void *priv, struct usb_redir_ep_info_header *info)
 
 static void on_disconnect(void *priv)
 {
-    ((libusb_context *)priv)->gone = true;
+    ((libusb_device *)priv)->gone = true;
 }
 
 static void on_configured(void *priv, uint64_t id, struct usb_redir_configuration_status_header *status)
 {
-    libusb_context *usb = priv;
+    libusb_device *usb = priv;
     (void)id;
     usb->answered = true;
     usb->answer_status = status->status;
@@ -105,7 +107,7 @@ static void on_configured(void *priv, uint64_t id, struct usb_redir_configuratio
 static void on_control(void *priv, uint64_t id, struct usb_redir_control_packet_header *header, uint8_t *data,
                        int count)
 {
-    libusb_context *usb = priv;
+    libusb_device *usb = priv;
     (void)id;
     usb->answered = true;
     usb->answer_status = header->status;
@@ -116,7 +118,7 @@ static void on_control(void *priv, uint64_t id, struct usb_redir_control_packet_
 }
 
 /// Hand a transfer back.
-static void end(libusb_context *usb, struct pending *pending, enum libusb_transfer_status status, int bytes)
+static void end(libusb_device *usb, struct pending *pending, enum libusb_transfer_status status, int bytes)
 {
     struct pending **place = &usb->pending;
     struct libusb_transfer *transfer = pending->transfer;
@@ -143,7 +145,7 @@ static enum libusb_transfer_status status_of(int status)
 
 static void on_bulk(void *priv, uint64_t id, struct usb_redir_bulk_packet_header *header, uint8_t *data, int count)
 {
-    libusb_context *usb = priv;
+    libusb_device *usb = priv;
     for (struct pending *pending = usb->pending; pending != NULL; pending = pending->next) {
         if (pending->id == id) {
             const int bytes = (int)(header->length | (uint32_t)header->length_high << 16);
@@ -157,7 +159,7 @@ static void on_bulk(void *priv, uint64_t id, struct usb_redir_bulk_packet_header
 }
 
 /// Move what can be moved; wait for it, so many milliseconds at most.
-static void exchange(libusb_context *usb, int milliseconds)
+static void exchange(libusb_device *usb, int milliseconds)
 {
     if (usb->fd < 0 || usb->gone)
         return;
@@ -171,7 +173,7 @@ static void exchange(libusb_context *usb, int milliseconds)
         usb->gone = true;
 }
 
-static bool await(libusb_context *usb, const bool *what)
+static bool await(libusb_device *usb, const bool *what)
 {
     for (int waited = 0; !*what && !usb->gone && waited < DELAY; waited += 10)
         exchange(usb, 10);
@@ -180,21 +182,26 @@ static bool await(libusb_context *usb, const bool *what)
 
 // ---- The library ------------------------------------------------------------------------------------------------
 
-API int libusb_init(libusb_context **made)
+static void let_go(libusb_device *usb)
+{
+    if (usb->fd < 0)
+        return;
+    usbredirparser_destroy(usb->parser);
+    close(usb->fd);
+    usb->fd = -1;
+}
+
+// What answers at this socket; nothing if nobody does, or tells of a device.
+static void meet(libusb_device *usb, const char *path, size_t length)
 {
     uint32_t can[USB_REDIR_CAPS_SIZE] = {0};
-    const char *path = getenv("FERRY_USBREDIR");
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    libusb_context *usb = calloc(1, sizeof(*usb));
-    if (usb == NULL)
-        return LIBUSB_ERROR_NO_MEM;
-    *made = usb;
     usb->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path != NULL ? path : "");
+    snprintf(address.sun_path, sizeof(address.sun_path), "%.*s", (int)length, path);
     if (connect(usb->fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
         close(usb->fd);
         usb->fd = -1;
-        return 0;
+        return;
     }
     usb->parser = usbredirparser_create();
     usb->parser->priv = usb;
@@ -213,20 +220,32 @@ API int libusb_init(libusb_context **made)
     usbredirparser_caps_set_cap(can, usb_redir_cap_64bits_ids);
     usbredirparser_caps_set_cap(can, usb_redir_cap_32bits_bulk_length);
     usbredirparser_init(usb->parser, "libusb_redir", can, USB_REDIR_CAPS_SIZE, 0);
-    if (!await(usb, &usb->there) && !usb->gone) {
-        usbredirparser_destroy(usb->parser);
-        close(usb->fd);
-        usb->fd = -1;
+    if (!await(usb, &usb->there) && !usb->gone)
+        let_go(usb);
+}
+
+API int libusb_init(libusb_context **made)
+{
+    const char *paths = getenv("FERRY_USBREDIR");
+    libusb_context *usb = calloc(1, sizeof(*usb));
+    if (usb == NULL)
+        return LIBUSB_ERROR_NO_MEM;
+    *made = usb;
+    for (unsigned i = 0; i < MOST; i++) {
+        usb->devices[i].fd = -1;
+        usb->devices[i].port = (uint8_t)(i + 1);
+        const size_t length = paths != NULL ? strcspn(paths, ":") : 0;
+        if (length > 0)
+            meet(&usb->devices[i], paths, length);
+        paths = length > 0 && paths[length] == ':' ? paths + length + 1 : NULL;
     }
     return 0;
 }
 
 API void libusb_exit(libusb_context *usb)
 {
-    if (usb->fd >= 0) {
-        usbredirparser_destroy(usb->parser);
-        close(usb->fd);
-    }
+    for (unsigned i = 0; i < MOST; i++)
+        let_go(&usb->devices[i]);
     free(usb);
 }
 
@@ -238,15 +257,21 @@ API const char *libusb_strerror(int error)
 
 API ssize_t libusb_get_device_list(libusb_context *usb, libusb_device ***list)
 {
-    *list = calloc(2, sizeof(**list));
-    if (usb->fd >= 0)
-        (*list)[0] = (libusb_device *)usb;
-    return usb->fd >= 0;
+    ssize_t count = 0;
+    *list = calloc(MOST + 1, sizeof(**list));
+    for (unsigned i = 0; i < MOST; i++)
+        if (usb->devices[i].fd >= 0)
+            (*list)[count++] = &usb->devices[i];
+    return count;
 }
 
+// What nobody has opened by then is left to others.
 API void libusb_free_device_list(libusb_device **list, int unref)
 {
     (void)unref;
+    for (libusb_device **device = list; *device != NULL; device++)
+        if (!(*device)->opened)
+            let_go(*device);
     free(list);
 }
 
@@ -258,22 +283,21 @@ API uint8_t libusb_get_bus_number(libusb_device *device)
 
 API uint8_t libusb_get_device_address(libusb_device *device)
 {
-    (void)device;
-    return 1;
+    return device->port;
 }
 
 API int libusb_get_port_numbers(libusb_device *device, uint8_t *ports, int room)
 {
-    (void)device, (void)room;
-    ports[0] = 1;
+    (void)room;
+    ports[0] = device->port;
     return 1;
 }
 
 API int libusb_get_device_descriptor(libusb_device *device, struct libusb_device_descriptor *descriptor)
 {
-    const libusb_context *usb = context_of(device);
-    *descriptor = (struct libusb_device_descriptor){.idVendor = usb->there ? usb->device.vendor_id : 0x1209,
-                                                    .idProduct = usb->there ? usb->device.product_id : 1,
+    const bool there = device->there;
+    *descriptor = (struct libusb_device_descriptor){.idVendor = there ? device->device.vendor_id : 0x1209,
+                                                    .idProduct = there ? device->device.product_id : 1,
                                                     .iManufacturer = 1,
                                                     .iSerialNumber = 3};
     return 0;
@@ -282,17 +306,18 @@ API int libusb_get_device_descriptor(libusb_device *device, struct libusb_device
 API int libusb_open(libusb_device *device, libusb_device_handle **handle)
 {
     *handle = (libusb_device_handle *)device;
-    return getenv("FERRY_USBREDIR_LOCKED") != NULL ? LIBUSB_ERROR_ACCESS : 0;
+    device->opened = getenv("FERRY_USBREDIR_LOCKED") == NULL;
+    return device->opened ? 0 : LIBUSB_ERROR_ACCESS;
 }
 
 API void libusb_close(libusb_device_handle *handle)
 {
-    (void)handle;
+    device_of(handle)->opened = false;
 }
 
 API int libusb_get_string_descriptor_ascii(libusb_device_handle *handle, uint8_t index, unsigned char *text, int room)
 {
-    libusb_context *usb = context_of(handle);
+    libusb_device *usb = device_of(handle);
     struct usb_redir_control_packet_header header = {.endpoint = 0x80,
                                                      .request = LIBUSB_REQUEST_GET_DESCRIPTOR,
                                                      .requesttype = 0x80,
@@ -314,13 +339,13 @@ API int libusb_get_string_descriptor_ascii(libusb_device_handle *handle, uint8_t
 
 API int libusb_get_configuration(libusb_device_handle *handle, int *configuration)
 {
-    *configuration = context_of(handle)->configured;
+    *configuration = device_of(handle)->configured;
     return 0;
 }
 
 API int libusb_set_configuration(libusb_device_handle *handle, int configuration)
 {
-    libusb_context *usb = context_of(handle);
+    libusb_device *usb = device_of(handle);
     struct usb_redir_set_configuration_header header = {.configuration = (uint8_t)configuration};
     if (!usb->there)
         return LIBUSB_ERROR_BUSY;
@@ -332,7 +357,7 @@ API int libusb_set_configuration(libusb_device_handle *handle, int configuration
 API int libusb_claim_interface(libusb_device_handle *handle, int interface)
 {
     (void)interface;
-    return context_of(handle)->there ? 0 : LIBUSB_ERROR_BUSY;
+    return device_of(handle)->there ? 0 : LIBUSB_ERROR_BUSY;
 }
 
 API int libusb_release_interface(libusb_device_handle *handle, int interface)
@@ -354,7 +379,7 @@ API void libusb_free_transfer(struct libusb_transfer *transfer)
 
 API int libusb_submit_transfer(struct libusb_transfer *transfer)
 {
-    libusb_context *usb = context_of(transfer->dev_handle);
+    libusb_device *usb = device_of(transfer->dev_handle);
     struct usb_redir_bulk_packet_header header = {.endpoint = transfer->endpoint,
                                                   .length = (uint16_t)transfer->length,
                                                   .length_high = (uint16_t)((uint32_t)transfer->length >> 16)};
@@ -373,7 +398,7 @@ API int libusb_submit_transfer(struct libusb_transfer *transfer)
 
 API int libusb_cancel_transfer(struct libusb_transfer *transfer)
 {
-    libusb_context *usb = context_of(transfer->dev_handle);
+    libusb_device *usb = device_of(transfer->dev_handle);
     for (struct pending *pending = usb->pending; pending != NULL; pending = pending->next) {
         if (pending->transfer == transfer) {
             usbredirparser_send_cancel_data_packet(usb->parser, pending->id);
@@ -385,7 +410,7 @@ API int libusb_cancel_transfer(struct libusb_transfer *transfer)
 
 API int libusb_clear_halt(libusb_device_handle *handle, unsigned char endpoint)
 {
-    libusb_context *usb = context_of(handle);
+    libusb_device *usb = device_of(handle);
     struct usb_redir_control_packet_header header = {
         .request = LIBUSB_REQUEST_CLEAR_FEATURE, .requesttype = LIBUSB_RECIPIENT_ENDPOINT, .index = endpoint};
     usb->answered = false;
@@ -398,9 +423,14 @@ API int libusb_clear_halt(libusb_device_handle *handle, unsigned char endpoint)
 API int libusb_handle_events_timeout_completed(libusb_context *usb, struct timeval *time, int *completed)
 {
     (void)completed;
-    exchange(usb, usb->gone ? 0 : (int)(time->tv_sec * 1000 + (time->tv_usec + 999) / 1000));
-    // A device that is gone gives back all that it was asked for.
-    while (usb->gone && usb->pending != NULL)
-        end(usb, usb->pending, LIBUSB_TRANSFER_NO_DEVICE, 0);
+    for (unsigned i = 0; i < MOST; i++) {
+        libusb_device *device = &usb->devices[i];
+        if (!device->opened)
+            continue;
+        exchange(device, device->gone ? 0 : (int)(time->tv_sec * 1000 + (time->tv_usec + 999) / 1000));
+        // A device that is gone gives back all that it was asked for.
+        while (device->gone && device->pending != NULL)
+            end(device, device->pending, LIBUSB_TRANSFER_NO_DEVICE, 0);
+    }
     return 0;
 }

@@ -45,14 +45,15 @@ def expect(name, code, words, backend="usb", **more):
           f"exit {done.returncode}, {done.stderr!r}")
 
 
-def start(*arguments):
-    return subprocess.Popen([FERRY, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+def start(*arguments, **more):
+    return subprocess.Popen([FERRY, *map(str, arguments)], stdout=subprocess.PIPE if more else subprocess.DEVNULL, stderr=subprocess.PIPE,
+                            text=True, env=ENVIRONMENT | more)
 
 
 @contextlib.contextmanager
-def device(*command):
-    PORT.unlink(missing_ok=True)
-    with subprocess.Popen(command or ["build/system/usb_end", f"unix:{PORT}", str(SEED)], stdout=subprocess.PIPE,
+def device(*command, port=PORT):
+    port.unlink(missing_ok=True)
+    with subprocess.Popen(command or ["build/system/usb_end", f"unix:{port}", str(SEED)], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True) as process:
         try:
             process.stdout.readline()
@@ -146,6 +147,31 @@ def deaths():
         works("plugged_in_again_it_works")
     with device("build/system/usb_end", f"unix:{PORT}", str(SEED), "Pageferry", "200"):
         works("endpoints_that_stall_go_on")
+
+
+def two_at_once():
+    """Two devices of one name on the bus: who means which has to say so, and what befalls one is nothing to the other."""
+    other = folder / "other"
+    both = {"FERRY_USBREDIR": f"{PORT}:{other}"}
+    with device() as first, device(port=other) as second:
+        listed = run("list", **both).stdout
+        check("usb:250-1" in listed and "usb:250-2" in listed, "the_list_has_both", listed)
+        expect("one_of_two_has_to_be_named", 2, ["BACKEND", "there are 2 devices 1209:0001", "as in usb:250-"], **both)
+        expect("a_serial_number_of_both_names_neither", 2, ["BACKEND", "there are 2 devices 1209:0001"], "usb:C end", **both)
+        for port in (1, 2):
+            done = run("info", "--backend", f"usb:250-{port}", **both)
+            check(done.returncode == 0, f"port_{port}_of_two_is_opened", done.stderr)
+        with start(*REPLAY[:-3], "usb:250-1", "--no-advice", "--quiet", **both) as one:
+            let_run(first, 0.2, one)
+            expect("the_one_of_two_that_is_used_is_refused", 4, ["IN_USE", "device 1209:0001 at 250-1 is in use by"], "usb:250-1", **both)
+            with start("selftest", "--backend", "usb:250-2", **both) as two:
+                let_run(second, 0.3, two)
+                check(one.poll() is None and two.poll() is None, "both_are_at_work")
+                first.kill()
+                said = one.communicate(timeout=300)[1]
+                check(one.returncode == 4 and "the device at USB port 250-1 is gone: unplugged" in said, "the_one_that_is_pulled_is_lost", said)
+                out = two.communicate(timeout=300)
+                check(two.returncode == 0 and "8 passed, 0 failed" in out[0], "the_other_goes_on_to_its_end", out)
 
 
 def guests():
@@ -309,6 +335,7 @@ def knocking():
 def main():
     print(f"FERRY_SEED={SEED}", flush=True)
     who_is_there()
+    two_at_once()
     guests()
     strangers()
     silent()
