@@ -169,7 +169,8 @@ def two_at_once():
                 check(one.poll() is None and two.poll() is None, "both_are_at_work")
                 first.kill()
                 said = one.communicate(timeout=300)[1]
-                check(one.returncode == 4 and "the device at USB port 250-1 is gone: unplugged" in said, "the_one_that_is_pulled_is_lost", said)
+                check(one.returncode == 4 and "the device at USB port 250-1 is gone: unplugged" in said, "the_one_that_is_pulled_is_lost",
+                      said)
                 out = two.communicate(timeout=300)
                 check(two.returncode == 0 and "8 passed, 0 failed" in out[0], "the_other_goes_on_to_its_end", out)
 
