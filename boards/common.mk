@@ -36,12 +36,17 @@ USB_CORE := $(if $(filter usb,$(TRANSPORT)),$(ROOT)/build/usb/ferry_usb_core.v)
 PORT ?= $(PORTS)0
 BACKEND ?= uart:$(PORT)@$(BAUD)
 
-.PHONY: help bitstream memory netlist flash test device clean
+# What the board says in several places is one thing: looked at before minutes of synthesis.
+CHECK = python3 $(ROOT)/boards/check.py $(1) TOP="$(TOP)" NAME="$(NAME)" CLOCK="$(CLOCK)" MHZ="$(MHZ)" PINS="$(PINS)" OUT="$(OUT)" \
+    OPTIONS="$(OPTIONS)" $(if $(filter usb,$(TRANSPORT)),,BAUD="$(BAUD)")
+
+.PHONY: help bitstream memory netlist flash test device clean check-pins sim
 help:
 	@echo "make bitstream  $(NAME).bit for this board: tools, synthesis, place and route ($(MHZ) MHz or it fails), packing"
 	@echo "make flash      into the board's flash memory, with $(FLASHER)"
 	@echo "make test       ferry selftest on the board at $(if $(filter usb,$(TRANSPORT)),BACKEND=$(BACKEND),PORT=$(PORT))"
 	@echo "make memory     the memory controller alone"
+	@echo "make sim        the board at its pins, from power-on, as board_pins.v in this folder has it (boards/template)"
 	@echo "make netlist    what is placed: synthesis alone"
 
 $(TOOLS)/ready: $(ROOT)/boards/requirements.txt
@@ -63,11 +68,26 @@ device:
 
 $(OUT)/netlist.json: $(TOP).v $(RTL) $(wildcard $(ROOT)/rtl/*.vh $(ROOT)/rtl/*/*.vh) $(OUT)/litedram_core.v $(FIRMWARE) $(USB_CORE) \
     Makefile $(ROOT)/boards/common.mk
+	@$(call CHECK,values)
 	@echo "$(NAME): synthesis"
-	@$(YOSYS) -q -l $(OUT)/synthesis.log -p "read_verilog -I$(ROOT)/build/generated $(ROOMS:%=-I$(ROOT)/rtl/%) $(TOP).v $(RTL) \
-	    $(OUT)/litedram_core.v $(USB_CORE) $(CORE); chparam -set FIRMWARE_HEX \"$(FIRMWARE)\" -set NAME \"$(NAME)\" \
+	@$(YOSYS) -q -e 'Resizing cell port' -l $(OUT)/synthesis.log -p "read_verilog -I$(ROOT)/build/generated $(ROOMS:%=-I$(ROOT)/rtl/%) \
+	    $(TOP).v $(RTL) $(OUT)/litedram_core.v $(USB_CORE) $(CORE); chparam -set FIRMWARE_HEX \"$(FIRMWARE)\" -set NAME \"$(NAME)\" \
 	    $(if $(filter usb,$(TRANSPORT)),-set TRANSPORT \"usb\") $(OPTIONS) $(PARAMETERS) $(TOP); \
 	    synth_ecp5 -top $(TOP) -json $@" > $(OUT)/yosys.out 2>&1 || { tail -n 3 $(OUT)/yosys.out; exit 1; }
+
+# The board on a desk, where its folder says what stands there; another rate with SIXTEENTHS. Made anew each time: it takes what
+# is here now.
+SIM_RATE = $(if $(SIXTEENTHS),$(shell awk 'BEGIN { printf "%.0f", $(MHZ) * 16e6 / $(SIXTEENTHS) }'),$(BAUD))
+OSCILLATOR ?= $(shell sed -n 's/^FREQUENCY PORT "[^"]*" *\([0-9.]*\) *MHZ;.*/\1/p' $(PINS) | head -n 1)
+sim: memory
+	@test -e board_pins.v || { echo "there is no board_pins.v here: boards/template has one, with the memory chip beside the board \
+	(of the ULX3S: make build/boards/ulx3s-sim at the root)"; exit 1; }
+	@test -n "$(OSCILLATOR)" || { echo "$(PINS) has no line: FREQUENCY PORT \"...\" 25 MHZ; or say OSCILLATOR=25"; exit 1; }
+	@$(call CHECK,values)
+	@rm -f $(ROOT)/build/boards/$(NAME)-sim
+	@$(MAKE) --no-print-directory -C $(ROOT) build/boards/$(NAME)-sim OWN_NAME=$(NAME) OWN_FOLDER=$(CURDIR) OWN_TOP=$(TOP) \
+	    OWN_MHZ=$(OSCILLATOR) SIXTEENTHS=$(SIXTEENTHS)
+	@echo "$(ROOT)/build/boards/$(NAME)-sim $(SIM_RATE)   runs it, and says its port: ferry info --backend uart:PORT@$(SIM_RATE)"
 
 netlist: $(OUT)/netlist.json
 	@echo "$(OUT)/netlist.json"
@@ -84,7 +104,10 @@ $(OUT)/$(NAME).bit: $(OUT)/placed.config $(FIRMWARE) $(ROOT)/boards/figures.py $
 	@$(ECPUNPACK) $@ $(OUT)/unpacked.config > $(OUT)/unpack.log 2>&1 || { tail -n 3 $(OUT)/unpack.log; exit 1; }
 	@python3 $(ROOT)/boards/firmware.py $(OUT)/unpacked.config $(FIRMWARE)
 
-bitstream: $(OUT)/$(NAME).bit
+check-pins:
+	@$(call CHECK,pins)
+
+bitstream: check-pins $(OUT)/$(NAME).bit
 	@echo "$(OUT)/$(NAME).bit"
 
 # Looked for before what takes an hour.
@@ -93,9 +116,9 @@ ifeq ($(shell command -v $(FLASHER) 2> /dev/null),)
 $(error there is no $(FLASHER): sudo apt-get install openfpgaloader)
 endif
 endif
-flash: $(OUT)/$(NAME).bit
-	@$(FLASHER) -b $(LOADER) -f $< || { echo "$(FLASHER) could not flash $<: is the board plugged in, and may you open it? \
-	sudo $(FLASHER) -b $(LOADER) -f $< does without a udev rule"; exit 1; }
+flash: check-pins $(OUT)/$(NAME).bit
+	@$(FLASHER) -b $(LOADER) -f $(OUT)/$(NAME).bit || { echo "$(FLASHER) could not flash $(OUT)/$(NAME).bit: is the board plugged in, and \
+	may you open it? sudo $(FLASHER) -b $(LOADER) -f $(OUT)/$(NAME).bit does without a udev rule"; exit 1; }
 
 # On USB there is no file to look for: the tool's word on what is not there is enough, and one line.
 test:

@@ -45,6 +45,23 @@ def complaints(registers, header, core):
             yield f"{name} is {said.get(name)}, not {value}"
     if len(re.findall(r"^ +input +wire +\[\d+:0\] sdram_dq,$", core, re.M)) != 1:
         yield "the core has no data pins, or they are no longer written as inputs"
+    for pins, name in ((r"\[1:0\] sdram_ba", "the chip has not four banks, which is what ferry_sdram_board has wires for"),
+                       (r"\[\d+:0\] user_port_video_cmd_addr", "there is no user port `video` of type native")):
+        if not re.search(rf"^ +(?:input|output) +wire +{pins},$", core, re.M):
+            yield name
+
+
+def why(log):
+    """The last thing that a generator that failed said, and where, if it is no sentence; of a chip that it does not know, which it does."""
+    lines = [line.strip() for line in log.splitlines() if line.strip(" ^~")] or ["it said nothing"]
+    said = lines[-1] if re.match(r"[\w.]+(Error|Exception): ", lines[-1]) else " ".join(lines[-3:])
+    if "litedram.modules" not in said:
+        return said
+    # pylint: disable-next=import-outside-toplevel
+    from litedram import modules
+    chips = {name: chip for name, chip in vars(modules).items() if getattr(chip, "memtype", None) == "SDR" and hasattr(chip, "nrows")}
+    return (f"{said}; it knows " + ", ".join(f"{name} ({chip.nbanks} banks, {chip.nrows} rows, {chip.ncols} columns)"
+                                             for name, chip in sorted(chips.items())) + ", and what boards/memory.py tells it (GENERATOR)")
 
 
 def main():
@@ -55,7 +72,7 @@ def main():
         # The same text each time: names are given in the order of sets.
         if subprocess.run([sys.executable, "-c", GENERATOR, settings, "--output-dir", work], stdout=log, stderr=log, check=False,
                           env=dict(os.environ, PYTHONHASHSEED="0")).returncode:
-            sys.exit(f"memory.py: the generator failed, see {log.name}")
+            sys.exit(f"memory.py: the generator failed: {why(Path(log.name).read_text(encoding='utf-8'))} ({log.name} has all it said)")
     core = (work / "gateware/litedram_core.v").read_text()
     wrong = list(complaints((work / "csr.csv").read_text(), (work / "software/include/generated/sdram_phy.h").read_text(), core))
     if wrong:

@@ -12,17 +12,22 @@
 #include "sdram_rules.h"
 #include "verilated.h"
 
+// Of the oscillator; 25 MHz unless the board has another.
+#ifndef HALF_CLOCK
+#define HALF_CLOCK 20000
+#endif
+
 namespace ferry
 {
 
 class Board
 {
   public:
-    static constexpr uint64_t half_clock = 20000; // 25 MHz.
+    static constexpr uint64_t half_clock = HALF_CLOCK;
 
     Board() : top(&context_)
     {
-        top.clk_25mhz = 0;
+        top.oscillator = 0;
         top.rxd = 1;
         top.host_drives = 0;
         top.host_dp = top.host_dn = 0;
@@ -44,7 +49,7 @@ class Board
             }
             context_.time(next);
             if (next == edge_) {
-                top.clk_25mhz = !top.clk_25mhz;
+                top.oscillator = !top.oscillator;
                 edge_ += half_clock;
             }
             top.eval();

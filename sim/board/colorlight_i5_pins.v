@@ -9,7 +9,7 @@ module colorlight_i5_pins #(
     parameter FIRMWARE_HEX = "",
     parameter BIT_SIXTEENTHS = 800
 ) (
-    input  wire       clk_25mhz,
+    input  wire       oscillator,
     input  wire       rxd,
     output wire       txd,
     // There is no USB.
@@ -31,7 +31,7 @@ module colorlight_i5_pins #(
     wire [31:0] d;
 
     ferry_colorlight_i5 #(.FIRMWARE_HEX(FIRMWARE_HEX), .BIT_SIXTEENTHS(BIT_SIXTEENTHS)) board (
-        .clk_25mhz(clk_25mhz), .rxd(rxd), .txd(txd), .led_n(led_n), .sdram_clk(sdram_clk), .sdram_wen(wen), .sdram_rasn(rasn),
+        .clk_25mhz(oscillator), .rxd(rxd), .txd(txd), .led_n(led_n), .sdram_clk(sdram_clk), .sdram_wen(wen), .sdram_rasn(rasn),
         .sdram_casn(casn), .sdram_a(a), .sdram_ba(ba), .sdram_d(d)
     );
 

@@ -20,12 +20,23 @@ $(BUILD)/boards/colorlight-i5-sim-fast: BOARD_SIM_IS := -GBIT_SIXTEENTHS=64
 $(BUILD)/boards/colorlight-i5-sim-fast: BOARD_SIM_WHAT = $(BOARD_SIM_COLORLIGHT)
 $(BUILD)/boards/ulx3s-usb-sim: BOARD_SIM_IS := -GNAME='"ulx3s-85f-usb"' -GTRANSPORT='"usb"'
 $(BUILD)/boards/ulx3s-usb-sim: BOARD_SIM_LIBS := -LDFLAGS -lusbredirparser
+# A board of one's own, by `make sim` in its folder (boards/common.mk), which says the folder, its name and top, and the oscillator's MHz.
+ifdef OWN_NAME
+OWN_SIM := $(BUILD)/boards/$(OWN_NAME)-sim
+OWN_CORE := $(BUILD)/boards/$(OWN_NAME)/litedram_core.v
+$(OWN_SIM): BOARD_SIM_IS := $(if $(SIXTEENTHS),-DSIXTEENTHS=$(SIXTEENTHS)) \
+    -CFLAGS -DHALF_CLOCK=$(shell awk 'BEGIN { printf "%.0f", 500000 / $(OWN_MHZ) }')
+$(OWN_SIM): BOARD_SIM_WHAT = --top-module board_pins -GFIRMWARE_HEX='"$(FIRMWARE_HEX)"' \
+    $(OWN_FOLDER)/board_pins.v $(OWN_FOLDER)/$(OWN_TOP).v $(OWN_CORE) $(RTL_CORE)
+$(OWN_SIM): BOARD_SIM_OPT := -O1
+$(OWN_SIM): sim/board/board_sim.cpp $(BUILD)/obj/sim/server/pty.o $(wildcard $(OWN_FOLDER)/*.v) $(OWN_CORE)
+endif
 # Half the time of a compilation at -O2, for three quarters of the speed: tests are short.
 $(BUILD)/boards/ulx3s-sim-fast $(BUILD)/boards/colorlight-i5-sim-fast: BOARD_SIM_OPT := -O1
 $(addprefix $(BUILD)/boards/,ulx3s-sim ulx3s-sim-fast colorlight-i5-sim-fast): sim/board/board_sim.cpp $(BUILD)/obj/sim/server/pty.o
 $(BUILD)/boards/ulx3s-usb-sim: sim/board/board_usb_sim.cpp $(addprefix $(BUILD)/obj/,sim/server/redir.o host-driver/link/socket_address.o \
     host-driver/link/problem.o)
-$(addprefix $(BUILD)/boards/,ulx3s-sim ulx3s-sim-fast ulx3s-usb-sim colorlight-i5-sim-fast): $(BOARD_SIM_NEEDS) $(FIRMWARE_HEX) \
+$(OWN_SIM) $(addprefix $(BUILD)/boards/,ulx3s-sim ulx3s-sim-fast ulx3s-usb-sim colorlight-i5-sim-fast): $(BOARD_SIM_NEEDS) $(FIRMWARE_HEX) \
     $(VENV)/ready
 	@mkdir -p $(BOARD_SIM)/$(@F)
 	@echo "building a board at its pins: $(@F)"
@@ -86,7 +97,7 @@ $(BUILD)/rtl/lint-board.stamp: $(BOARD_SIM_NEEDS) $(VENV)/ready
 	@mkdir -p $(@D)
 	$(VERILATOR) --lint-only $(BOARD_SIM_FLAGS) $(BOARD_SIM_TOP)
 	$(VERILATOR) --lint-only $(BOARD_SIM_FLAGS) -GNAME='"ulx3s-85f-usb"' -GTRANSPORT='"usb"' $(BOARD_SIM_TOP)
-	$(VERILATOR) --lint-only $(BOARD_SIM_FLAGS) --top-module ferry_template boards/template/ferry_template.v \
+	$(VERILATOR) --lint-only $(BOARD_SIM_FLAGS) --top-module board_pins boards/template/board_pins.v boards/template/ferry_template.v \
 	    $(BUILD)/boards/ulx3s-85f/litedram_core.v $(RTL_CORE)
 	$(VERILATOR) --lint-only $(BOARD_SIM_FLAGS) $(BOARD_SIM_COLORLIGHT)
 	$(YOSYS) $(YOSYS_STRICT) -p "read_verilog rtl/board/ferry_dram_port.v rtl/board/ferry_dram_start.v rtl/board/ferry_light.v \

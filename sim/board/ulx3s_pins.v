@@ -13,7 +13,7 @@ module ulx3s_pins #(
     parameter TILING = 1,
     parameter BIT_SIXTEENTHS = 267
 ) (
-    input  wire       clk_25mhz,
+    input  wire       oscillator,
     input  wire       rxd,
     output wire       txd,
     // What a host drives onto D+ and D-, if it does, and the wires as they are then.
@@ -46,7 +46,7 @@ module ulx3s_pins #(
     )
 `endif
     board (
-        .clk_25mhz(clk_25mhz), .ftdi_rxd(txd), .ftdi_txd(rxd), .usb_fpga_bd_dp(dp), .usb_fpga_bd_dn(dn), .usb_fpga_pu_dp(pull),
+        .clk_25mhz(oscillator), .ftdi_rxd(txd), .ftdi_txd(rxd), .usb_fpga_bd_dp(dp), .usb_fpga_bd_dn(dn), .usb_fpga_pu_dp(pull),
         .led(led), .wifi_gpio0(unused_wifi), .sdram_clk(sdram_clk), .sdram_cke(cke), .sdram_csn(csn), .sdram_wen(wen),
         .sdram_rasn(rasn), .sdram_casn(casn), .sdram_a(a), .sdram_ba(ba), .sdram_dqm(dqm), .sdram_d(d)
     );

@@ -4,6 +4,7 @@
 # the device's port on, `boards_block_memory` the one of block RAM, `boards_lights` what each light means, `boards_make` what people
 # type, `boards_pins` their pins, `boards_firmware` whether a bitstream has the firmware in it, `boards_ulx3s` all that is
 # flashed, at its pins, in short, `boards_ulx3s_usb` the same with the host on USB, `boards_colorlight` the Colorlight i5.
+# `boards_own` is one that was made from boards/template, with another oscillator, clock and chip.
 # `make test-boards` runs the self test there at the rate that is flashed: an hour and more.
 
 # Models of chips: their processes wait for time, and set what they have at once.
@@ -13,7 +14,7 @@ BOARDS_MEMORY := $(BUILD)/boards/ulx3s-85f/litedram_core.v
 BOARDS_MEMORY_V := $(wildcard rtl/board/*.v rtl/fabric/*.v sim/board/*.v sim/board/ecp5/*.v)
 
 TEST_PROGRAMS += $(addprefix $(BUILD)/tests/boards_,chip block_ram block_memory memory memory_whole lights make pins firmware ulx3s \
-    ulx3s_usb colorlight)
+    ulx3s_usb colorlight own)
 
 $(BUILD)/tests/boards_chip: tests/boards/chip_test.v sim/board/sdram_chip.v
 	@mkdir -p $(@D)
@@ -87,6 +88,16 @@ $(BUILD)/tests/boards_ulx3s_usb: tests/boards/test_board.py $(BUILD)/boards/ulx3
 $(BUILD)/tests/boards_colorlight: tests/boards/test_board.py $(BUILD)/boards/colorlight-i5-sim-fast $(BUILD)/ferry
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec python3 $< colorlight-i5 $(BUILD)/boards/colorlight-i5-sim-fast 12500000\n' > $@ && chmod +x $@
+
+# By the Makefile of its own folder. Behind the board whose memory controller is made first: that one installs the generator.
+OWN_BOARD := $(BUILD)/own_board
+$(BUILD)/boards/own-25f-sim-made: tests/boards/own.py $(wildcard boards/template/*) $(BOARD_MAKES) boards/check.py $(BOARD_SIM_NEEDS) \
+    sim/board/board_sim.cpp $(FIRMWARE_HEX) $(BUILD)/obj/sim/server/pty.o $(VENV)/ready
+	@rm -rf $(OWN_BOARD) && $(PYTHON) $< $(OWN_BOARD)
+	@$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(OWN_BOARD) sim SIXTEENTHS=64 > /dev/null && touch $@
+$(BUILD)/tests/boards_own: tests/boards/test_board.py $(BUILD)/boards/own-25f-sim-made $(BUILD)/ferry
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec python3 $< own-25f $(BUILD)/boards/own-25f-sim 12000000\n' > $@ && chmod +x $@
 
 # The netlist's self test: half an hour, or two at the flashed rate (NETLIST_SIXTEENTHS=267). The host is told how slowly bytes come.
 .PHONY: test-netlist

@@ -14,7 +14,8 @@ results = []
 # Video memory; which lights are looked at, which of them are lit while all is well, and when nobody is at the other end (None: no light
 # tells that).
 BOARDS = {"ulx3s-85f": ("32.0 MiB", 0x86, 0x06, 0x86), "ulx3s-85f-usb": ("32.0 MiB", 0x86, 0x06, 0x86),
-          "ulx3s-25f": ("32.0 MiB", 0x86, 0x06, 0x86), "colorlight-i5": ("8.0 MiB", 0x04, 0x04, None)}
+          "ulx3s-25f": ("32.0 MiB", 0x86, 0x06, 0x86), "colorlight-i5": ("8.0 MiB", 0x04, 0x04, None),
+          "own-25f": ("8.0 MiB", 0x04, 0x04, None)}
 MODEL = "2 (GPU virtual addresses)"  # All of them have page tables.
 
 

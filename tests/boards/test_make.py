@@ -162,6 +162,87 @@ def netlists(folder):
         (out / "asked").unlink()
 
 
+def of_one_mind(folder):
+    """A board whose places do not agree is not built, and each that differs is named: copies of the template, one word changed."""
+    here = Path(folder, "own")
+    here.mkdir()
+    made = {path.name: path.read_text(encoding="utf-8") for path in Path("boards/template").iterdir()}
+    top, pins, yml = "ferry_template.v", "template.lpf", "litedram.yml"
+    core = (MADE / "litedram_core.v").read_text(encoding="utf-8")
+    plain = {"TOP": "ferry_template", "NAME": "template-25f", "CLOCK": "clk", "MHZ": "50", "BAUD": "3000000", "PINS": pins, "OUT": "."}
+    # What the template leaves to who copies it: lines of the memory chip, and where each port is.
+    ports = [f"sdram_{name}" for name in "cke csn rasn casn wen ba[0] ba[1] dqm[0] dqm[1]".split()]
+    ports += [f"sdram_a[{bit}]" for bit in range(13)] + [f"sdram_d[{bit}]" for bit in range(16)]
+    made[pins] += "".join(f'LOCATE COMP "{port}" SITE "??";\nIOBUF PORT "{port}" IO_TYPE=LVCMOS33;\n' for port in ports)
+    count = made[pins].count('"??"') - 1  # One stands in a remark.
+    for number in range(count):
+        head, mark, tail = made[pins].rpartition('SITE "??"')
+        made[pins] = f'{head}SITE "P{number}"{tail}'
+
+    def said(what, name=top, old="", new="", **changed):
+        for file, text in made.items():
+            (here / file).write_text(text.replace(old, new) if file == name else text, encoding="utf-8")
+        (here / "litedram_core.v").write_text(core.replace(old, new) if name == "core" else core, encoding="utf-8")
+        done = subprocess.run([sys.executable, Path("boards/check.py").resolve(), what,
+                               *(f"{key}={value}" for key, value in (plain | changed).items())],
+                              cwd=here, capture_output=True, text=True, check=False)
+        return done.returncode, done.stderr.splitlines()
+
+    for what in ("values", "pins"):
+        check(said(what) == (0, []), f"a_board_of_one_mind_in_its_{what}", said(what))
+    divider = ".CLKI_DIV(1)"
+    cases = {
+        "another_oscillator": ("values", pins, '"clk_in" 25 MHZ', '"clk_in" 48 MHZ', "clk has 96 MHz", "inside"),
+        "no_oscillator": ("values", pins, "FREQUENCY PORT", "# FREQUENCY PORT", 'has no FREQUENCY PORT "clk_in"'),
+        "another_divider": ("values", top, ".CLKFB_DIV(2)", ".CLKFB_DIV(3)", "clk has 75 MHz", "the PLL runs at 900 MHz"),
+        "too_slow_inside": ("values", top, ".CLKOP_DIV(12)", ".CLKOP_DIV(7)", "the PLL runs at 350 MHz"),
+        "too_slow_to_compare": ("values", top, divider + ", .CLKFB_DIV(2)", ".CLKI_DIV(10), .CLKFB_DIV(20)", "compares at 2.5 MHz"),
+        "microseconds_of_another_clock": ("values", top, ".CLOCKS_PER_US(50)", ".CLOCKS_PER_US(49)", "CLOCKS_PER_US of"),
+        "refreshes_of_a_faster_clock": ("values", yml, "sys_clk_freq: 49.8e6", "sys_clk_freq: 50.2e6", "sys_clk_freq of"),
+        "refreshes_of_a_slower_clock": ("values", yml, "input_clk_freq: 49.8e6", "input_clk_freq: 40e6", "input_clk_freq of"),
+        "another_rate": ("values", top, "BIT_SIXTEENTHS = 267", "BIT_SIXTEENTHS = 256", "is 3125000 baud at 50 MHz"),
+        "a_larger_chip": ("values", "core", "[23:0] user_port_video_cmd_addr", "[24:0] user_port_video_cmd_addr", "ADDRESS_BITS of"),
+        "a_chip_of_fewer_rows": ("values", "core", "[12:0] sdram_a", "[11:0] sdram_a", "ROW_BITS of ferry_template.v is 13, and the chip"),
+        "a_wider_chip": ("values", "core", "[15:0] sdram_dq", "[31:0] sdram_dq", "ADDRESS_BITS of", "WORD_BITS of ferry_template.v is 16"),
+        "another_module": ("values", top, "module ferry_template", "module ferry_other", "has no module ferry_template"),
+        "a_port_without_a_place": ("pins", pins, 'LOCATE COMP "sdram_a[12]"', '# LOCATE COMP "sdram_a[12]"', "no place for sdram_a[12]"),
+        "a_place_that_is_not_said": ("pins", pins, '"P3"', '"??"', "does not say where"),
+        "a_place_of_two": ("pins", pins, '"P3"', '"P4"', "at one place, P4"),
+        "a_place_of_no_port": ("pins", pins, 'LOCATE COMP "led"', 'LOCATE COMP "light"', "has no place for led", "tells of light"),
+        "a_pin_s_kind_of_no_port": ("pins", pins, 'IOBUF PORT "led"', 'IOBUF PORT "lde"', "tells of lde"),
+        "a_port_with_two_places": ("pins", pins, 'COMP "rxd"', 'COMP "txd"', "has no place for rxd", "has 2 places for txd"),
+    }
+    for name, (what, file, old, new, *words) in cases.items():
+        code, lines = said(what, file, old, new)
+        check(code == 1 and len(lines) == len(words) and all(word in line for word, line in zip(words, lines)), name, lines)
+    for name, changed, words in (("another_clock_than_the_pll_s", {"MHZ": "48"}, ["clk has 50 MHz", "input_clk_freq", "sys_clk_freq",
+                                                                                  "BIT_SIXTEENTHS"]),
+                                 ("a_rate_that_the_makefile_sets", {"OPTIONS": "-set BIT_SIXTEENTHS 800"}, ["is 1000000 baud"]),
+                                 ("a_name_that_is_too_long", {"NAME": "sixteen-letters-"}, ["NAME has 16 letters"])):
+        code, lines = said("values", **changed)
+        check(code == 1 and len(lines) == len(words) and all(word in line for word, line in zip(words, lines)), name, lines)
+    check(said("values", BAUD="")[0] == 0, "a_board_on_usb_has_no_rate")
+    # And it is asked, by each board: before synthesis, and of the pins before that too.
+    for board in ("ulx3s", "colorlight-i5"):
+        code, lines = make("check-pins", board=board)
+        check(code == 0 and not lines, f"the_pins_of_{board}", lines)
+    code, lines = make("bitstream", "YOSYS=false", board="template")
+    check(code != 0 and "has no place for sdram_cke" in lines[0], "the_template_s_pins_are_not_said", lines)
+    code, lines = make("-W", "Makefile", "-o", "device", "netlist", "MHZ=49", f"OUT={MADE.resolve()}", "YOSYS=false", board="ulx3s")
+    check(code != 0 and "Makefile's MHZ is 49" in lines[0] and not any("synthesis" in line for line in lines),
+          "another_clock_is_told_before_synthesis", lines)
+
+
+def resized(folder):
+    """What check.py cannot read is Yosys' to refuse: a port of the controller that is wider or narrower than the wire."""
+    Path(folder, "two.v").write_text("module narrow (input [1:0] a, output y); assign y = ^a; endmodule\n"
+                                     "module top (input [2:0] a, output y); narrow it (.a(a), .y(y)); endmodule\n", encoding="utf-8")
+    flags = re.search(r"\$\(YOSYS\) (.*?) -l ", Path("boards/common.mk").read_text(encoding="utf-8"))[1]
+    done = subprocess.run(f"yosys {flags} -p 'read_verilog {folder}/two.v; hierarchy -top top'", shell=True, capture_output=True, text=True,
+                          check=False)
+    check(done.returncode != 0 and "top.it.a from 3 bits to 2 bits" in done.stdout + done.stderr, "a_port_of_another_width", done)
+
+
 def rates():
     """What a host is told to use is the rate that is flashed, within a hundredth."""
     for top in sorted(Path("boards").glob("*/ferry_*.v")):
@@ -207,6 +288,8 @@ def main():
         timing(folder)
         size(folder)
         netlists(folder)
+        of_one_mind(folder)
+        resized(folder)
     rates()
     template()
     ids()
@@ -217,7 +300,8 @@ def main():
     code, lines = make("TRANSPORT=usb", "help")
     check(code == 0 and "ulx3s-85f-usb.bit" in lines[0] and "BACKEND=usb" in lines[2], "usb_is_another_bitstream", lines)
     code, lines = make("help")
-    check(code == 0 and [line.split()[1] for line in lines] == ["bitstream", "flash", "test", "memory", "netlist"], "help", lines)
+    check(code == 0 and [line.split()[1] for line in lines] == ["bitstream", "flash", "test", "memory", "sim", "netlist"],
+          "help", lines)
     code, lines = make("help", board="acorn")
     check(code == 0 and [line.split()[1] for line in lines] == ["netlist", "bitstream", "flash", "test"], "help_of_a_card", lines)
     # As if the netlist were there: what comes next is for Vivado alone.
@@ -244,10 +328,24 @@ def main():
                                    ("name", 0, "sdram_dfii_pi0_baddress", "other"),
                                    ("latency", 1, "#define SDRAM_PHY_CL 2", "#define SDRAM_PHY_CL 3"),
                                    ("bit", 1, "DFII_COMMAND_RAS 0x08", "DFII_COMMAND_RAS 0x04"),
-                                   ("pin", 2, "] sdram_dq,", "] sdram_data,")):
+                                   ("pin", 2, "] sdram_dq,", "] sdram_data,"),
+                                   ("number_of_banks", 2, "[1:0] sdram_ba,", "      sdram_ba,"),
+                                   ("port", 2, "user_port_video_cmd_addr", "user_port_film_cmd_addr")):
         changed = [text.replace(old, new) if at == number else text for at, text in enumerate(texts)]
         found = list(memory.complaints(*changed))
         check(changed != texts and len(found) == 1, "another_" + name, found)
+    for name, log, words in (("an_error", "x\nTypeError: no\n", "TypeError: no"),
+                             ("an_error_without_words", "  assert memtype\n  ^^^^^\nAssertionError\n", "assert memtype AssertionError"),
+                             ("a_place_in_the_settings", 'in "a.yml", line 5\n  cpu None\n   ^\n', 'in "a.yml", line 5 cpu None'),
+                             ("nothing", "\n", "it said nothing")):
+        check(memory.why(log) == words, f"the_generator_fails_with_{name}", memory.why(log))
+    with tempfile.TemporaryDirectory(prefix="ferry-memory-") as folder:
+        text = Path("boards/ulx3s/litedram.yml").read_text(encoding="utf-8")
+        Path(folder, "other.yml").write_text(text.replace("MT48LC16M16", "MT48LC16M61"), encoding="utf-8")
+        done = subprocess.run(["build/boards-venv/bin/python", "boards/memory.py", f"{folder}/other.yml", folder], capture_output=True,
+                              text=True, check=False)
+        check(done.returncode != 0 and "no attribute 'MT48LC16M61'" in done.stderr and "; it knows " in done.stderr
+              and "MT48LC16M16 (4 banks, 8192 rows, 512 columns)" in done.stderr, "a_chip_that_the_generator_does_not_know", done)
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
     return 0 if all(results) else 1
 
