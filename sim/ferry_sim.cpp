@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ferry_sim.h"
 
+#include <cerrno>
 #include <ctime>
 #include <memory>
 #include <new>
@@ -61,6 +62,7 @@ void ferry_sim_default_config(ferry_sim_config *config)
 
 ferry_sim *ferry_sim_open(const ferry_sim_config *config)
 {
+    errno = EINVAL;
     if (config == nullptr || config->size != sizeof(*config)) {
         return nullptr;
     }
@@ -75,8 +77,13 @@ ferry_sim *ferry_sim_open(const ferry_sim_config *config)
         auto sim = std::make_unique<ferry_sim>();
         sim->seconds = 0;
         sim->simulation = full.wave_file == nullptr ? ferry::make_plain(full) : ferry::make_traced(full);
-        return sim->simulation == nullptr ? nullptr : sim.release();
+        if (sim->simulation == nullptr) {
+            errno = full.wave_file == nullptr ? ENOMEM : EIO;
+            return nullptr;
+        }
+        return sim.release();
     } catch (const std::bad_alloc &) {
+        errno = ENOMEM;
         return nullptr;
     }
 }

@@ -47,8 +47,8 @@ struct ferry_sim_config {
 void ferry_sim_default_config(struct ferry_sim_config *config);
 void ferry_sim_default_dram(struct ferry_sim_dram *dram);
 
-/// Build the device and hold it in reset for some cycles. NULL when a setting is out of range, memory is short or the
-/// wave file cannot be written.
+/// Build the device and hold it in reset for some cycles. NULL, with errno, when a setting is out of range (EINVAL),
+/// memory is short (ENOMEM), or there is no device that writes the wave file (EIO).
 struct ferry_sim *ferry_sim_open(const struct ferry_sim_config *config);
 void ferry_sim_close(struct ferry_sim *sim);
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Back end `sim`: the root complex over the Verilated device.
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ferry_sim.h"
 #include "link/link.h"
+#include "link/problem.h"
 #include "link/root_complex.h"
 
 struct backend {
@@ -134,7 +136,16 @@ static int open_sim(const struct ferry_link_config *config, struct ferry_link **
     }
     backend->sim = ferry_sim_open(&settings);
     if (backend->sim == NULL) {
+        const int why = errno;
         free(backend);
+        if (why == ENOMEM) {
+            return FERRY_ERROR_NO_HOST_MEMORY;
+        }
+        if (why == EIO) {
+            ferry_problem_set("cannot write the wave file %s", settings.wave_file);
+        } else {
+            ferry_problem_set("a setting of the simulated device is out of range");
+        }
         return FERRY_ERROR_BACKEND;
     }
     backend->words_per_16 = settings.link_words_per_16;

@@ -60,7 +60,7 @@ static int open_uart(const struct ferry_link_config *config, struct ferry_link *
         .silent = silent,
     };
     // The link closes its own when nobody answers, and the settings are still to be put back.
-    const int spare = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    const int spare = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     int error = ferry_fd_channel(fd, false, &channel);
     error = error != FERRY_OK ? error : ferry_framed_open(&channel, config, link);
     if (spare >= 0) {

@@ -15,6 +15,7 @@
 
 #include "ferry/error.h"
 #include "ferry_contract.h"
+#include "link/above_streams.h"
 #include "link/end_guard.h"
 #include "link/file_user.h"
 #include "link/link.h"
@@ -220,7 +221,7 @@ static int open_file(const struct sysfs *sysfs, const char *name)
 {
     char path[600];
     snprintf(path, sizeof(path), "%s/%s", sysfs->place.folder, name);
-    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    const int fd = ferry_above_streams(open(path, O_RDWR | O_CLOEXEC));
     return fd < 0 ? cannot_open(path) : fd;
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "ferry/error.h"
+#include "link/above_streams.h"
 #include "link/dma_map.h"
 #include "link/file_user.h"
 #include "link/link.h"
@@ -25,7 +26,7 @@
 
 static int system_open(const char *path, int flags)
 {
-    return open(path, flags);
+    return ferry_above_streams(open(path, flags));
 }
 
 static int system_ioctl(int fd, unsigned long request, void *argument)
@@ -40,7 +41,7 @@ static void *system_mmap(size_t bytes, int fd, off_t offset)
 
 static int system_eventfd(void)
 {
-    return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return ferry_above_streams(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 
 static const struct ferry_vfio_system linux_system = {.open = system_open,
@@ -300,7 +301,8 @@ static int open_group(struct vfio *vfio)
     if (error != FERRY_OK) {
         return error;
     }
-    vfio->device = ferry_vfio_system->ioctl(vfio->group, VFIO_GROUP_GET_DEVICE_FD, vfio->place.address);
+    vfio->device =
+        ferry_above_streams(ferry_vfio_system->ioctl(vfio->group, VFIO_GROUP_GET_DEVICE_FD, vfio->place.address));
     return vfio->device < 0 ? cannot("VFIO_GROUP_GET_DEVICE_FD") : FERRY_OK;
 }
 

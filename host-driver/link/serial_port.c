@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "ferry/error.h"
+#include "link/above_streams.h"
 #include "link/file_user.h"
 #include "link/problem.h"
 
@@ -123,7 +124,7 @@ int ferry_serial_open(const char *path, uint32_t baud, struct ferry_serial_setti
     uint32_t got = 0;
     // Asked before this is one that has it open.
     const uint32_t user = ferry_file_user(path);
-    const int fd = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    const int fd = ferry_above_streams(open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
     if (fd < 0) {
         return cannot_open(path);
     }

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "link/above_streams.h"
 #include "link/problem.h"
 
 #define CONNECT_SECONDS 10  // For who listens to take one that comes, or for another machine to say anything.
@@ -79,7 +80,7 @@ static int make(int family)
 {
     // The time is that of connect() alone: afterwards nothing waits in the system.
     const struct timeval time = {.tv_sec = CONNECT_SECONDS};
-    const int fd = socket(family, SOCK_STREAM, 0);
+    const int fd = ferry_above_streams(socket(family, SOCK_STREAM, 0));
     if (fd >= 0) {
         fcntl(fd, F_SETFD, FD_CLOEXEC);
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));

@@ -10,6 +10,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "link/above_streams.h"
+
 struct umd_runner {
     struct ferry_vidmm *vidmm;
     int event;
@@ -80,7 +82,7 @@ int umd_runner_start(struct umd_adapter *adapter)
     runner->work = true; // What was queued before is to go on too.
     pthread_mutex_init(&runner->lock, NULL);
     pthread_cond_init(&runner->woken, NULL);
-    runner->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    runner->event = ferry_above_streams(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
     // Signals are the program's own threads' business.
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -98,7 +100,7 @@ int umd_runner_descriptor(const struct umd_adapter *adapter, int *fd)
 {
     const struct umd_runner *runner = adapter->runner;
 
-    *fd = fcntl(runner->event, F_DUPFD_CLOEXEC, 0);
+    *fd = fcntl(runner->event, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     return *fd >= 0 ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
 }
 

@@ -6,7 +6,7 @@ $(BUILD)/tests/install $(BUILD)/tests/uninstall: $(BUILD)/tests/%: tests/install
     tests/setup/cases.py $(INSTALLED) $(wildcard host-driver/package/* docs/man/* host-driver/include/ferry/*.h)
 	@mkdir -p $(@D)
 	@install -m 755 $< $@
-$(BUILD)/tests/install: tests/install/manual.py $(wildcard docs/examples/library/*)
+$(BUILD)/tests/install: tests/install/manual.py tests/install/odd_process.c $(wildcard docs/examples/library/*)
 TEST_PROGRAMS += $(BUILD)/tests/install $(BUILD)/tests/uninstall
 
 $(BUILD)/tests/install_udev: tests/install/test_udev.py tests/setup/cases.py host-driver/link/usb_find.c $(INSTALLED) \

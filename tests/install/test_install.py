@@ -221,6 +221,42 @@ def the_simulator_serves_from_its_new_place(folder):
             serving.terminate()
 
 
+def odd(folder, case, backend):
+    program = f"{folder}/odd_process"
+    if not Path(program).exists():
+        run("gcc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "tests/install/odd_process.c", "-o", program,
+            *common().options("--cflags", "--libs"))
+    return subprocess.run([program, case, backend], capture_output=True, text=True, check=True, timeout=300,
+                          env=ENVIRONMENT | {"LD_LIBRARY_PATH": f"{common().at}/lib"}).stderr
+
+
+def what_a_program_prints_goes_to_no_device(folder):
+    """Its streams are closed, so the next file or port that is opened would have their numbers."""
+    wanted = "OK OK OK, 0 streams taken, the event is none of them\n"
+    for backend in ("sim", "model"):
+        assert odd(folder, "streams", backend) == wanted, odd(folder, "streams", backend)
+    for options, address in ((("--listen", f"unix:{folder}/device"), f"socket:unix:{folder}/device"), (("--uart",), "uart:")):
+        with subprocess.Popen([f"{common().at}/bin/ferry-sim", *options], stdout=subprocess.PIPE, text=True) as serving:
+            try:
+                said = serving.stdout.readline().split()[-1]
+                told = odd(folder, "streams", address + (said if address == "uart:" else ""))
+                assert told == wanted, (address, told)
+            finally:
+                serving.terminate()
+
+
+def why_there_is_no_adapter_is_told(folder):
+    for backend in ("sim", "model"):
+        assert odd(folder, "memory", backend) == "NO_HOST_MEMORY\n", odd(folder, "memory", backend)
+    said = odd(folder, "waves", "sim")
+    assert said == "BACKEND: cannot write the wave file /no/such/folder/waves.fst\n", said
+
+
+def adapters_are_opened_again_and_again(folder):
+    for backend in ("sim", "model"):
+        assert odd(folder, "again", backend) == "OK, 0 descriptors kept\n", odd(folder, "again", backend)
+
+
 def pkg_config_tells_of_other_places(folder):
     tree = Installed(folder, "/opt/a place")
     run("pkg-config", "--validate", "ferry", environment={"PKG_CONFIG_LIBDIR": f"{tree.at}/lib/pkgconfig"})
@@ -358,6 +394,7 @@ CASES = [exactly_these_files_are_installed, folders_can_be_entered_whatever_the_
          headers_stand_alone_in_c, headers_stand_alone_in_cplusplus, calls_have_c_names_in_cplusplus,
          the_example_runs_on_the_shared_library, the_example_runs_on_the_static_library, our_library_alone_can_be_static,
          a_verilated_runtime_beside_it_is_another_one, the_tool_runs_from_its_new_place, the_simulator_serves_from_its_new_place,
+         what_a_program_prints_goes_to_no_device, why_there_is_no_adapter_is_told, adapters_are_opened_again_and_again,
          pkg_config_tells_of_other_places, the_loaders_cache_is_made_anew_by_root_for_the_running_system,
          what_was_a_link_is_replaced_not_written_through,
          what_depends_on_the_machine_can_stand_elsewhere, the_shared_library_is_bound_when_it_is_loaded,
