@@ -229,7 +229,7 @@ def of_one_mind(folder):
     code, lines = make("bitstream", "YOSYS=false", board="template")
     check(code != 0 and "has no place for sdram_cke" in lines[0], "the_template_s_pins_are_not_said", lines)
     code, lines = make("-W", "Makefile", "-o", "device", "netlist", "MHZ=49", f"OUT={MADE.resolve()}", "YOSYS=false", board="ulx3s")
-    check(code != 0 and "Makefile's MHZ is 49" in lines[0] and not any("synthesis" in line for line in lines),
+    check(code != 0 and any("Makefile's MHZ is 49" in line for line in lines) and not any("synthesis" in line for line in lines),
           "another_clock_is_told_before_synthesis", lines)
 
 
