@@ -158,6 +158,18 @@ def what_was_needed_while_it_loaded():
         check(moved[0] == moved[1] < 20 * sizes[1], f"a_large_texture_of_the_menu_leaves_in_time_{size}", moved)
 
 
+def a_window_that_slides():
+    """An open world that streams: each frame draws the 40 textures of a window, which moves on by one every other frame. In what one
+    frame names, least recently used brings in each once; the manager has to do nearly as well, and much better with less."""
+    path, size, window, count = folder / "window.memtrace", 65536, 40, 200
+    made = "".join(f"a {n} {size} texture 128x128 GL_RGBA\nw {n} 0 {size}\n" for n in range(window + count // 2))
+    path.write_text(made + "".join("".join(f"d {n}\n" for n in range(t // 2, t // 2 + window)) + "f\n" for t in range(count)))
+    runs = figures(path, "--vram", f"{window * size // 1024}K,{(window - 2) * size // 1024}K", "--policy", "ours,lru", "--no-advice")["runs"]
+    ours, lru, less, lru_less = (run["bytes_in"] for run in runs)
+    check(lru == (window + (count - 1) // 2) * size and ours <= lru * 1.1, "a_window_that_slides_comes_in_once", (ours, lru))
+    check(less * 10 < lru_less, "with_less_room_than_the_window_it_is_no_worse_for_it", (less, lru_less))
+
+
 def points_of(frames, most):
     """Where the picture's lines belong: the worst of the frames of each of 500 points, or a point a frame."""
     count = min(len(frames), 500)
@@ -412,6 +424,7 @@ what_a_frame_needs()
 the_usual_size()
 a_recorded_game()
 what_was_needed_while_it_loaded()
+a_window_that_slides()
 the_lines_of_the_picture()
 a_sweep()
 whoever_plays_them()

@@ -14,9 +14,11 @@
 // loaded stays for ever, since each time some small one costs less. It is waited for as long as for the last of the
 // others, too: a frame may just not have come to it. Who was used once was expected in a round, and is given up like
 // the rest where uses were watched for as long before it as since: while a program loads the round is not its own yet.
+// A steady one is not waited for: its write-back is paid once, while each frame brings in again what leaves instead.
 static uint64_t spread(uint64_t cost, const struct ferry_vm_use *use, uint64_t now, uint64_t furthest)
 {
-    uint64_t idle = now - use->last, believed = BELIEVED * use->period + furthest;
+    bool steady = use->steady == FERRY_VM_STEADY;
+    uint64_t idle = now - use->last, believed = steady ? use->period / 2 : BELIEVED * use->period + furthest;
     bool round_known = !use->guessed || use->last >= idle;
     return use->period && round_known && idle > believed ? ferry_vm_most(cost * FINE * believed / idle, 1)
                                                          : cost * FINE;

@@ -16,6 +16,10 @@
 // was away for many rounds between its first two uses was loaded long before it was needed: that absence is no rhythm,
 // and the next use says what it is.
 //
+// What was used once in each of the last rounds, and then not, is gone: a texture that the camera has passed. It is
+// cold when it is overdue by a quarter, and not by as much again: it lies first in the line of those needed next
+// meanwhile, and what is in the next frame would leave instead, come back, and drive out another one in each.
+//
 // Of those predicted about equally far (within a twentieth), the smallest that makes room enough leaves: what is thrown
 // out has to be brought back, so it should be no larger than needed.
 #include "vidmm/space/victim.h"
@@ -25,6 +29,7 @@
 #define MOST_GROWTH 4
 #define ABSENCE     12 // rounds
 #define ROUND_STEPS 16 // a round is learnt by a sixteenth at once
+#define ROUND_WIDTH 8  // a gap that differs from a round by an eighth is one
 
 enum tree { NEXT = 0, COLD = 0, DUE = 1 };
 enum listed { NOT_LISTED, WARM, COLDER, NEW };
@@ -37,7 +42,7 @@ static uint64_t next_key(const struct ferry_vm_use *use)
 
 static uint64_t due_key(const struct ferry_vm_use *use)
 {
-    return use->last + 2 * use->period;
+    return use->last + use->period + (use->steady == FERRY_VM_STEADY ? use->period / 4 : use->period);
 }
 
 static uint64_t last_key(const struct ferry_vm_use *use)
@@ -142,6 +147,14 @@ static void learn(struct ferry_vm_round *round, uint64_t gap, uint64_t longest)
         round->parts -= step;
 }
 
+static uint8_t steady_after(const struct ferry_vm_use *use, uint64_t gap, uint64_t usual)
+{
+    uint64_t width = usual / ROUND_WIDTH;
+    if (usual == 0 || gap < usual - width || gap > usual + width)
+        return 0;
+    return use->steady < FERRY_VM_STEADY ? use->steady + 1 : FERRY_VM_STEADY;
+}
+
 void ferry_vm_victim_used(struct ferry_vm_use *use, struct ferry_vm_round *round, uint64_t now)
 {
     if (use->last == 0) {
@@ -155,6 +168,7 @@ void ferry_vm_victim_used(struct ferry_vm_use *use, struct ferry_vm_round *round
         learn(round, gap, gap > faded ? gap : faded);
         uint64_t usual = round->parts / FERRY_VM_ROUND_PARTS;
         use->guessed = false;
+        use->steady = steady_after(use, gap, usual);
         use->absent = first && usual != 0 && gap > ABSENCE * usual;
         if (use->absent)
             gap = usual;

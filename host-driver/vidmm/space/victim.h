@@ -26,7 +26,10 @@ struct ferry_vm_use {
     uint8_t sort : 3;   // whose it is, see victims->sorts; not changed while it is a candidate
     bool guessed : 1;   // used once: the period is the round
     bool absent : 1;    // used twice, with an absence between: the period is the round still
+    uint8_t steady : 3; // uses in a row each of which came a round after the one before, no more than FERRY_VM_STEADY
 };
+// So many, and it is steady: one that is used once in each frame. When it stays away, it is gone.
+#define FERRY_VM_STEADY 4
 
 // How far apart the uses of most allocations are, a frame of a game: learnt from all of them.
 struct ferry_vm_round {

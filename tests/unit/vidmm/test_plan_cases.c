@@ -206,7 +206,8 @@ static void who_may_not_leave_is_not_pushed_by_inches(void **state)
 
 // Who leaves for four pages: 32 that nothing has used for so long, or the four beside them that are needed again in
 // ten.
-static void leaves_for_four_pages(unsigned long_since, unsigned period, bool once, bool dirty, bool large_one)
+static void leaves_for_four_pages(unsigned long_since, unsigned period, bool once, bool steady, bool dirty,
+                                  bool large_one)
 {
     struct owner owners[3] = {0};
     struct ferry_vm_space space;
@@ -224,6 +225,7 @@ static void leaves_for_four_pages(unsigned long_since, unsigned period, bool onc
         owners[i].use = (struct ferry_vm_use){.last = i ? 100000 : 100000 - long_since,
                                               .period = i ? 10 : period,
                                               .guessed = !i && once,
+                                              .steady = !i && steady ? FERRY_VM_STEADY : 0,
                                               .pages = owners[i].pages,
                                               .serial = i + 1};
         owners[i].block = ferry_vm_space_take(&space, owners[i].pages, 1, false, 0, &owners[i], &no_memory);
@@ -242,19 +244,22 @@ static void what_has_long_been_cold_is_given_up_however_large(void **state)
 {
     (void)state;
     for (unsigned dirty = 0; dirty < 2; dirty++) {
-        leaves_for_four_pages(100, 10, false, dirty, false);
-        leaves_for_four_pages(300, 10, false, dirty, false);
-        leaves_for_four_pages(700, 10, false, dirty, true);
-        leaves_for_four_pages(99000, 10, false, dirty, true);
+        leaves_for_four_pages(100, 10, false, false, dirty, false);
+        leaves_for_four_pages(300, 10, false, false, dirty, false);
+        leaves_for_four_pages(700, 10, false, false, dirty, true);
+        leaves_for_four_pages(99000, 10, false, false, dirty, true);
         // With a longer rhythm it is waited for longer.
-        leaves_for_four_pages(2500, 100, false, dirty, false);
-        leaves_for_four_pages(6000, 100, false, dirty, true);
+        leaves_for_four_pages(2500, 100, false, false, dirty, false);
+        leaves_for_four_pages(6000, 100, false, false, dirty, true);
         // Used once, it was expected in a round; not when no round is known, or not for as long before as since.
-        leaves_for_four_pages(300, 10, true, dirty, false);
-        leaves_for_four_pages(700, 10, true, dirty, true);
-        leaves_for_four_pages(50000, 10, true, dirty, true);
-        leaves_for_four_pages(50001, 10, true, dirty, false);
-        leaves_for_four_pages(700, 0, true, dirty, false);
+        leaves_for_four_pages(300, 10, true, false, dirty, false);
+        leaves_for_four_pages(700, 10, true, false, dirty, true);
+        leaves_for_four_pages(50000, 10, true, false, dirty, true);
+        leaves_for_four_pages(50001, 10, true, false, dirty, false);
+        leaves_for_four_pages(700, 0, true, false, dirty, false);
+        // Who came once a frame, and then not, is not waited for.
+        leaves_for_four_pages(13, 10, false, true, dirty, false);
+        leaves_for_four_pages(100, 10, false, true, dirty, true);
     }
 }
 

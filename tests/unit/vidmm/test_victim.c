@@ -115,6 +115,29 @@ static void a_scan_does_not_throw_out_what_is_used_in_rounds(void **state)
     assert_true(misses[0] < misses[1]);
 }
 
+// An open world that streams: each frame draws the textures of a window, which moves on by one every few frames. All of
+// a window are there when it has as many places, so each comes in once, if what the window has left leaves.
+static void a_window_that_slides_costs_what_lru_costs(void **state)
+{
+    enum { WINDOW = 40, FRAMES = 800 };
+    (void)state;
+    for (unsigned still = 2; still <= 8; still *= 2) {
+        unsigned misses[2];
+        for (unsigned lru = 0; lru < 2; lru++) {
+            struct cache *cache = make(WINDOW, lru);
+            for (unsigned t = 0; t < FRAMES; t++)
+                for (unsigned i = 0; i < WINDOW; i++)
+                    use(cache, t / still + i);
+            misses[lru] = cache->misses;
+            free(cache);
+        }
+        print_message("  a window that moves every %u frames: LRU %u misses, predicted %u\n", still, misses[1],
+                      misses[0]);
+        assert_int_equal(misses[1], WINDOW + (FRAMES - 1) / still); // each once
+        assert_true(misses[0] * 50 <= misses[1] * 51);
+    }
+}
+
 static void a_rhythm_that_ends_goes_cold(void **state)
 {
     (void)state;
@@ -414,6 +437,7 @@ int main(void)
         cmocka_unit_test(rounds_that_do_not_fit_cost_a_fraction_of_lru),
         cmocka_unit_test(a_cold_scan_costs_what_lru_costs),
         cmocka_unit_test(a_scan_does_not_throw_out_what_is_used_in_rounds),
+        cmocka_unit_test(a_window_that_slides_costs_what_lru_costs),
         cmocka_unit_test(a_rhythm_that_ends_goes_cold),
         cmocka_unit_test(an_absence_is_no_rhythm),
         cmocka_unit_test(who_is_overdue_by_more_than_his_distance_is_cold),
