@@ -332,7 +332,8 @@ static uint64_t order_now;
 
 static bool is_cold(const struct ferry_vm_use *use)
 {
-    return use->away || use->last + 2 * use->period < order_now;
+    uint64_t late = use->steady == FERRY_VM_STEADY ? use->period / 4 : use->period;
+    return use->away || use->last + use->period + late < order_now;
 }
 
 static int in_order(const void *left, const void *right)
