@@ -164,8 +164,8 @@ def a_window_that_slides():
     path, size, window, count = folder / "window.memtrace", 65536, 40, 200
     made = "".join(f"a {n} {size} texture 128x128 GL_RGBA\nw {n} 0 {size}\n" for n in range(window + count // 2))
     path.write_text(made + "".join("".join(f"d {n}\n" for n in range(t // 2, t // 2 + window)) + "f\n" for t in range(count)))
-    runs = figures(path, "--vram", f"{window * size // 1024}K,{(window - 2) * size // 1024}K", "--policy", "ours,lru", "--no-advice")["runs"]
-    ours, lru, less, lru_less = (run["bytes_in"] for run in runs)
+    sizes = f"{window * size // 1024}K,{(window - 2) * size // 1024}K"
+    ours, lru, less, lru_less = (run["bytes_in"] for run in figures(path, "--vram", sizes, "--policy", "ours,lru", "--no-advice")["runs"])
     check(lru == (window + (count - 1) // 2) * size and ours <= lru * 1.1, "a_window_that_slides_comes_in_once", (ours, lru))
     check(less * 10 < lru_less, "with_less_room_than_the_window_it_is_no_worse_for_it", (less, lru_less))
 
