@@ -229,7 +229,7 @@ def too_small():
     expect("just_large_enough", 3, "line 7", "replay", small, "--vram", "88K")
     check(run("replay", small, "--vram", "92K").returncode == 0, "exactly_large_enough")
     check(not (folder / "none.json").exists(), "too_small_leaves_nothing")
-    expect("cannot_be_placed", 3, "draw in line 12 needs .*; it could not be placed", "replay", small, fake="place:5")
+    expect("cannot_be_placed", 3, r"draw in line 12 of \S+ needs .*; it could not be placed", "replay", small, fake="place:5")
 
 
 def wrong_content():
