@@ -97,15 +97,11 @@ module ferry_command_processor #(
     input  wire        resetting,
     output wire        engine_reset,
 
-    // Page-table unit: it is reset; a root; what is to be forgotten.
-    input  wire        tables_rst,
+    // Page-table unit: a root.
     output wire        root_valid,
     input  wire        root_ready,
     output wire [3:0]  root_space,
     output wire [`FERRY_ROOT_BITS-1:0] root,
-    output wire        forget_valid,
-    input  wire        forget_ready,
-    output wire [`FERRY_FORGET_BITS-1:0] forget,
 
     // A change of the aperture table.
     output wire        update_valid,
@@ -184,14 +180,12 @@ module ferry_command_processor #(
     wire [15:0] slot_spaces;
     wire        sequence_start, sequence_stop, sequence_system, sequence_tables, sequence_checked, sequence_busy, sequence_waiting,
                 sequence_ended, sequence_table;
-    wire        packet_read_valid, packet_read_ready, packet_data_valid, packet_valid, packet_ready, packet_more, packet_forgets,
-                packet_skipped;
+    wire        packet_read_valid, packet_read_ready, packet_data_valid, packet_valid, packet_ready, packet_more, packet_skipped;
     wire [1:0]  sequence_slot;
     wire [12:0] sequence_end;
     wire [15:0] sequence_offset, sequence_at, packet_read_address;
     wire [63:0] packet_data;
     wire [`FERRY_JOB_BITS-1:0] packet_job;
-    wire [`FERRY_FORGET_BITS-1:0] packet_forget;
 
     // --- Units ----------------------------------------------------------------------------------------------------------
 
@@ -202,8 +196,8 @@ module ferry_command_processor #(
     );
 
     ferry_registers_core core_registers (
-        .clk(clk), .rst(rst), .tables_rst(tables_rst), .run(run), .settled(settled), .root_valid(root_valid), .root_ready(root_ready),
-        .root_space(root_space), .root(root), .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget),
+        .clk(clk), .rst(rst), .run(run), .settled(settled), .root_valid(root_valid), .root_ready(root_ready),
+        .root_space(root_space), .root(root),
         .sequence_virtual_only(sequence_virtual_only),
         .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
         .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata),
@@ -216,7 +210,7 @@ module ferry_command_processor #(
         .sequence_checked(sequence_checked), .sequence_end(sequence_end), .sequence_busy(sequence_busy),
         .sequence_waiting(sequence_waiting), .sequence_ended(sequence_ended), .sequence_table(sequence_table), .sequence_at(sequence_at),
         .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .packet_more(packet_more),
-        .packet_forgets(packet_forgets), .packet_forget(packet_forget), .packet_skipped(packet_skipped), .job_valid(job_valid),
+        .packet_skipped(packet_skipped), .job_valid(job_valid),
         .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired),
         .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear),
         .slots_dropped(slots_dropped),
@@ -281,8 +275,7 @@ module ferry_command_processor #(
         .stop(sequence_stop), .buffer_bytes(sequence_end), .busy(sequence_busy), .waiting(sequence_waiting),
         .ended(sequence_ended), .table_change(sequence_table), .offset(sequence_at), .limits(limits), .read_valid(packet_read_valid),
         .read_ready(packet_read_ready), .read_address(packet_read_address), .read_data_valid(packet_data_valid),
-        .read_data(packet_data), .job_valid(packet_valid), .job_ready(packet_ready), .job(packet_job), .job_forgets(packet_forgets),
-        .forget(packet_forget), .skipped(packet_skipped),
+        .read_data(packet_data), .job_valid(packet_valid), .job_ready(packet_ready), .job(packet_job), .skipped(packet_skipped),
         .job_more(packet_more), .slot_ended(entry_retired), .slot_ended_number(ended_slot), .slots_dropped(slots_dropped)
     );
 

@@ -9,7 +9,7 @@
 //   first    the end is held against the memory's limit, or against what else it must not go beyond
 //   second   the end in video memory is held against the protected range; the next double word is asked for
 //   decide   all comparisons are in
-//   offer    the job waits for the engine's queue; that of FORGET before for what ferry_registers_jobs has done first
+//   offer    the job waits for the engine's queue
 //   next     of a rectangle: its next piece is made the job
 //
 // COPY_RECTANGLE is the firmware's to check. What it hands back is walked here, a job for each piece that lies together on
@@ -85,9 +85,6 @@ module ferry_sequencer #(
     output wire [`FERRY_JOB_BITS-1:0] job,
     // More jobs of its packet come.
     output wire        job_more,
-    // Behind what the page-table unit is to forget first.
-    output wire        job_forgets,
-    output wire [`FERRY_FORGET_BITS-1:0] forget,
     // A packet was taken that makes no job.
     output wire        skipped
 );
@@ -165,6 +162,7 @@ module ferry_sequencer #(
     wire walks = is_rectangle && checked_reg && TILING;
     wire [2:0] last_turn = walks ? 3'd5 : 3'd3;
     wire is_table = is_map || is_unmap;
+    wire forgets = is_forget && PAGE_TABLES;
     wire from_list = list == `FERRY_LIST_SIDE_SOURCE;
 
     // --- What each double word is good for ------------------------------------------------------------------------------
@@ -406,7 +404,7 @@ module ferry_sequencer #(
 
     assign job_valid = state_reg == S_OFFER && !stop_reg;
     assign job[`FERRY_JOB_OP_RANGE] = is_copy || is_pages || walks ? `FERRY_JOB_OP_COPY :
-                                      is_read ? `FERRY_JOB_OP_READ : `FERRY_JOB_OP_FILL;
+                                      is_read ? `FERRY_JOB_OP_READ : forgets ? `FERRY_JOB_OP_FORGET : `FERRY_JOB_OP_FILL;
     assign job[`FERRY_JOB_SOURCE_KIND_RANGE] = source_kind;
     assign job[`FERRY_JOB_DESTINATION_KIND_RANGE] = destination_kind;
     assign job[`FERRY_JOB_LIST_RANGE] = list;
@@ -419,14 +417,10 @@ module ferry_sequencer #(
     assign job[`FERRY_JOB_PATTERN_LOG2_RANGE] = is_fill ? pattern_log2 : 2'd3;
     assign job[`FERRY_JOB_PACKET_OFFSET_RANGE] = offset;
     assign job[`FERRY_JOB_SOURCE_RANGE] = source_reg;
-    assign job[`FERRY_JOB_DESTINATION_RANGE] = destination_reg;
+    assign job[`FERRY_JOB_DESTINATION_RANGE] = {destination_reg[63:2], forgets ? scope : destination_reg[1:0]};
     assign job[`FERRY_JOB_LENGTH_RANGE] = length_reg;
     assign job[`FERRY_JOB_LIST_ADDRESS_RANGE] = read_address;
-    assign job[`FERRY_JOB_SPACE_RANGE] = space_reg;
-    assign job_forgets = is_forget && PAGE_TABLES;
-    assign forget[`FERRY_FORGET_SCOPE_RANGE] = scope;
-    assign forget[`FERRY_FORGET_SPACE_RANGE] = what_reg[`FERRY_PACKET_FORGET_WHAT_SPACE_RANGE];
-    assign forget[`FERRY_FORGET_PAGE_RANGE] = destination_reg[47:12];
+    assign job[`FERRY_JOB_SPACE_RANGE] = forgets ? what_reg[`FERRY_PACKET_FORGET_WHAT_SPACE_RANGE] : space_reg;
 
     // A page list's side is the offset in its first page. The others: COPY, READ and FENCE name or hold their source in double
     // word 2, FILL and WRITE in 3; COPY and COPY_RECTANGLE their destination in 3, FENCE in 1, the rest in 2.
@@ -439,7 +433,7 @@ module ferry_sequencer #(
             places_reg <= high;
         end
         if (take_1) begin
-            // After FORGET a job of no bytes: it makes way for itself, and is behind all that was before.
+            // FORGET is a job of no bytes.
             length_reg <= is_fence ? 32'd8 : low & {32{!is_forget}};
             first_offset_reg <= high[11:0];
             what_reg <= low[7:0];

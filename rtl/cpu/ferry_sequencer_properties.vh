@@ -84,9 +84,10 @@
                 assert (PAGE_TABLES || (shown_from != `FERRY_ADDRESS_KIND_VIRTUAL && shown_to != `FERRY_ADDRESS_KIND_VIRTUAL));
                 assert (system_reg || (shown_from != `FERRY_ADDRESS_KIND_SYSTEM && shown_to != `FERRY_ADDRESS_KIND_SYSTEM));
                 // The job is what the packet says.
-                assert (shown_source == from && shown_destination == to && shown_length == bytes);
+                assert (shown_source == from && shown_destination == (says_forget ? {to[63:2], says_scope} : to) && shown_length == bytes);
                 assert (job[`FERRY_JOB_LIST_RANGE] == (says_pages ? word_0[37:36] : 2'd0));
-                assert (job[`FERRY_JOB_OP_RANGE] == (says_fill || says_fence || says_forget ? `FERRY_JOB_OP_FILL : `FERRY_JOB_OP_COPY));
+                assert (job[`FERRY_JOB_OP_RANGE] == (says_fill || says_fence ? `FERRY_JOB_OP_FILL : says_forget ? `FERRY_JOB_OP_FORGET
+                    : `FERRY_JOB_OP_COPY));
                 assert (!says_fill || job[`FERRY_JOB_PATTERN_LOG2_RANGE] == word_0[39:38]);
                 assert (!says_fence || job[`FERRY_JOB_PATTERN_LOG2_RANGE] == 2'd3);
                 // Only who may has what forgotten, and around an address only if there is one.
@@ -112,15 +113,14 @@
                 assert (!from_range || shown_from != `FERRY_ADDRESS_KIND_VIRTUAL || from_end <= {17'd1, 48'd0});
                 assert (!to_range || shown_to != `FERRY_ADDRESS_KIND_VIRTUAL || to_end <= {17'd1, 48'd0});
             end
-            // Whatever the packet says, its job's space is the one that the firmware named for the buffer.
-            assert (!job_valid || job[`FERRY_JOB_SPACE_RANGE] == space_started);
-            // What is forgotten before a job is what its packet says; the job has no bytes.
-            assert (!job_valid || job_forgets == (says_forget && PAGE_TABLES));
-            if (job_valid && says_forget) begin
+            // Whatever the packet says, its job's space is the one that the firmware named for the buffer; but FORGET names one.
+            assert (!job_valid || (says_forget && PAGE_TABLES) || job[`FERRY_JOB_SPACE_RANGE] == space_started);
+            // What a job forgets is what its packet says, also where the firmware has looked at that; it has no bytes.
+            assert (!job_valid || (job[`FERRY_JOB_OP_RANGE] == `FERRY_JOB_OP_FORGET) == (says_forget && PAGE_TABLES));
+            if (job_valid && says_forget && PAGE_TABLES) begin
                 assert (shown_length == 32'd0);
-                assert (forget[`FERRY_FORGET_SCOPE_RANGE] == says_scope);
-                assert (forget[`FERRY_FORGET_SPACE_RANGE] == word_1[`FERRY_PACKET_FORGET_WHAT_SPACE_RANGE]);
-                assert (forget[`FERRY_FORGET_PAGE_RANGE] == word_2[47:12]);
+                assert (job[`FERRY_JOB_SPACE_RANGE] == word_1[`FERRY_PACKET_FORGET_WHAT_SPACE_RANGE]);
+                assert (shown_destination == {word_2[63:2], says_scope});
             end
             // What is stepped over makes no job, lies in the buffer, and a range that is discarded in video memory.
             assert (!skipped || (!job_valid && (says_nop || says_discard)));
@@ -131,7 +131,7 @@
             end
             // Only a core that stops, or the firmware that wants its place, takes an offer back; until then it stays.
             if (!$past(rst) && $past(job_valid && !job_ready && run && !stop)) begin
-                assert (job_valid && $stable(job) && $stable(job_forgets) && $stable(forget));
+                assert (job_valid && $stable(job));
             end
             cover (job_valid && says_copy && !checked_reg && bytes != 32'd0);
             cover (job_valid && says_pages && !checked_reg);

@@ -19,6 +19,10 @@
 // and retirement follow in the order of the turns. A job that makes way for an urgent one ends its turn at the end of a
 // block of the destination, each side keeps its place, and the job gets a further turn later.
 //
+// FORGET is a job of no bytes. Its turn waits at the write side until every earlier job of its class is retired and the page-table
+// unit has forgotten. From the read side's taking it until then no job begins there that goes by addresses of a space, of either
+// class: it would have its page from before. Other jobs read on, and write behind it.
+//
 // What becomes of a job that cannot go on. Every one of these ends as a good job does: through the last entry of its
 // data and a note for retirement, in its turn.
 //
@@ -142,6 +146,10 @@ module ferry_engine #(
     input  wire [127:0] tables_seen,
     input  wire        tables_moves,
     input  wire        tables_owed,
+    // What it is to forget; held until it has.
+    output wire        forget_valid,
+    input  wire        forget_ready,
+    output wire [`FERRY_FORGET_BITS-1:0] forget,
 
     // ---- AXI4 master to video memory; upper address bits are 0 ----
     output wire [`FERRY_AXI_A_BITS-1:0] m_axi_local_ar,
@@ -240,6 +248,8 @@ module ferry_engine #(
     wire [15:0] read_list_base;
     wire [3:0]  read_space;
 
+    // The write side is done with a FORGET.
+    wire        forget_over;
     wire        write_valid;
     wire        write_take;
     wire        write_back;
@@ -266,8 +276,8 @@ module ferry_engine #(
     wire [2*`FERRY_LOOKUP_BITS-1:0] first_page, own_lookup;
 
     ferry_job_queue #(
-        .LG_JOBS(LG_JOBS), .LG_URGENT(LG_URGENT), .LG_TURNS(LG_BETWEEN), .LISTS(LISTS), .HOST(HOST), .URGENT(URGENT),
-        .ONE_PORT(ONE_PORT)
+        .LG_JOBS(LG_JOBS), .LG_URGENT(LG_URGENT), .LG_TURNS(LG_BETWEEN), .LISTS(LISTS), .TABLES(TABLES), .HOST(HOST),
+        .URGENT(URGENT), .ONE_PORT(ONE_PORT)
     ) queue (
         .clk(clk), .rst(rst), .hold(hold),
         .job_valid(job_valid), .job_ready(job_ready), .job(job),
@@ -366,7 +376,7 @@ module ferry_engine #(
         .job_shift(read_shift), .job_descending(read_descending), .job_chunk_end(read_chunk_end),
         .job_base(read_base), .job_empty(read_empty), .job_last(read_last), .job_list_base(read_list_base),
         .job_space(read_space), .fault_met(read_fault_met), .fault_slot(read_fault_slot), .fault_level(read_fault_level),
-        .urgent_waits(urgent_waits), .fill_over(fill_over), .fill_cut(fill_cut),
+        .urgent_waits(urgent_waits), .fill_over(fill_over), .fill_cut(fill_cut), .forget_over(forget_over),
         .drop(drop), .drop_turn_valid(give_up), .drop_turn(side_turn), .drop_all(drop_all),
         .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit),
         .push(push), .push_data(push_data), .push_last(push_last), .push_bad(push_bad), .push_cut(push_cut), .freed(word_take),
@@ -430,7 +440,8 @@ module ferry_engine #(
         .job_first(write_first), .job_op(write_op), .job_kind(write_kind), .job_is_list(write_is_list),
         .job_unordered(write_unordered), .job_protected(write_protected), .job_buffered(write_buffered), .job_slot(write_slot),
         .job_descending(write_descending), .job_chunk_end(write_chunk_end), .job_base(write_base), .job_last(write_last),
-        .job_list_base(write_list_base), .job_space(write_space), .fill_over(fill_over), .fill_cut(fill_cut), .drop(drop),
+        .job_list_base(write_list_base), .job_space(write_space), .fill_over(fill_over), .fill_cut(fill_cut), .forget_over(forget_over),
+        .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget), .drop(drop),
         .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit), .block_coming(block_coming && !ONE_PORT),
         .push_good(tell_good), .push_bad(tell_bad), .push_cut(tell_cut && URGENT), .push_last(tell_last),
         .burst_valid(burst_valid), .give_up(give_up),

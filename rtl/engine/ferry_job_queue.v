@@ -20,6 +20,8 @@ module ferry_job_queue #(
     parameter LG_TURNS = 4,
     // 1: a side of a COPY may be a page list.
     parameter LISTS = 1,
+    // 1: there is a page-table unit: a side may be virtual, and FORGET is a job.
+    parameter TABLES = 1,
     // 1: a job may name host memory; 0: every address is taken for one of video memory, whatever its kind.
     parameter [0:0] HOST = 1,
     // 1: there are urgent jobs; 0: every job is taken for one that is not.
@@ -88,7 +90,7 @@ module ferry_job_queue #(
     output wire [1:0]  read_first_page_valid,
     output wire [2*`FERRY_LOOKUP_BITS-1:0] read_first_page,
 
-    // Next turn of the write side; `last` is its length less one; a job that writes nothing shows as a READ. write_buffered:
+    // Next turn of the write side; `last` is its length less one; a job that writes nothing shows as a READ, but FORGET. write_buffered:
     // bursts wait until all of their data is there, or sure to come (ferry_write_side). Back: the job, taken last of those that are
     // not urgent, comes again.
     output wire        write_valid,
@@ -127,7 +129,7 @@ module ferry_job_queue #(
     wire [3:0]  job_space = job[`FERRY_JOB_SPACE_RANGE];
 
     localparam JOB_BITS = 3 + 2 + 2 + 1 + 1 + 1 + 1 + 2 + 2 + 1 + 64 + 64 + 1 + 32 + 4;
-    localparam TURN_BITS = 1 + 1 + 1 + 1 + 2 + 1 + 1 + 1 + 2 + 1 + 64 + 32 + 4;
+    localparam TURN_BITS = 1 + 1 + 1 + 1 + 1 + 2 + 1 + 1 + 1 + 2 + 1 + 64 + 32 + 4;
     localparam NAME_BITS = 1 + 2 + 13;
 
     // Of either class eight jobs at most wait for the read side: while they do, more are of no use. (No more than there are.)
@@ -272,6 +274,7 @@ module ferry_job_queue #(
     // READ has no destination: its bytes go to lane 0. FILL: its pattern starts at the destination's lane.
     wire is_read = read_op == `FERRY_JOB_OP_READ;
     wire is_fill = read_op == `FERRY_JOB_OP_FILL;
+    wire is_forget = read_op == `FERRY_JOB_OP_FORGET;
     assign read_shift = (is_read ? 9'd0 : read_destination[8:0]) - (is_fill ? 9'd0 : read_base[8:0]);
     // Where the host may be involved, or chunks are to be read before they are written, a burst waits for all of its data; and where
     // memory would not read the rest of it.
@@ -299,7 +302,7 @@ module ferry_job_queue #(
     // ---- Write side ----
     // The turn that it is offered stands in flip-flops: its first burst is worked out as it is taken. No data comes so early that
     // this holds it up.
-    wire turn_valid, turn_urgent, turn_silent, turn_fill, turn_is_list;
+    wire turn_valid, turn_urgent, turn_silent, turn_forget, turn_fill, turn_is_list;
     wire [1:0] turn_kind;
     wire [TURN_BITS-1:0] turn;
     reg  turn_valid_reg;
@@ -312,8 +315,8 @@ module ferry_job_queue #(
 `endif
     ferry_fifo #(.WIDTH(TURN_BITS), .LG_DEPTH(LG_TURNS)) turns (
         .clk(clk), .rst(rst), .in_valid(read_take), .in_ready(turn_room),
-        .in_data({read_urgent, is_read || read_empty, is_fill, read_unordered, destination_kind, destination_is_list, read_protected,
-            read_buffered, read_slot, read_descending, read_destination, read_last, read_space}),
+        .in_data({read_urgent, is_read || read_empty, is_forget, is_fill, read_unordered, destination_kind, destination_is_list,
+            read_protected, read_buffered, read_slot, read_descending, read_destination, read_last, read_space}),
         .out_valid(turn_valid), .out_ready(turn_next), .out_data(turn)
 `ifdef FORMAL
         , .formal_place(turn_place), .formal_held(turn_held), .formal_word(turn_word), .formal_write(turn_in), .formal_read(turn_out)
@@ -328,14 +331,15 @@ module ferry_job_queue #(
             turn_valid_reg <= 1'b0;
         end
     end
-    assign {turn_urgent, turn_silent, turn_fill, write_unordered, turn_kind, turn_is_list, write_protected,
+    assign {turn_urgent, turn_silent, turn_forget, turn_fill, write_unordered, turn_kind, turn_is_list, write_protected,
             write_buffered, write_slot, write_descending, write_base, write_last, write_space} = turn_reg;
     assign write_urgent = turn_urgent && URGENT;
     assign write_kind = HOST ? turn_kind : `FERRY_ADDRESS_KIND_LOCAL;
     assign write_is_list = turn_is_list && LISTS != 0;
     assign write_valid = turn_valid_reg;
     assign write_first = write_urgent ? urgent_write_first : normal_write_first;
-    assign write_op = turn_silent ? `FERRY_JOB_OP_READ : turn_fill ? `FERRY_JOB_OP_FILL : `FERRY_JOB_OP_COPY;
+    assign write_op = turn_forget && TABLES != 0 ? `FERRY_JOB_OP_FORGET : turn_silent ? `FERRY_JOB_OP_READ
+        : turn_fill ? `FERRY_JOB_OP_FILL : `FERRY_JOB_OP_COPY;
     assign write_list_base = write_base[63:48];
     assign write_chunk_end = write_base[8:0] + write_last[8:0];
 
@@ -416,7 +420,8 @@ module ferry_job_queue #(
         taken_rest[67:66], taken_descending, taken_rest[63:0], taken_destination, taken_empty, taken_last, taken_space} = taken;
     assign taken_rest[65:64] = 2'd0;
     reg shows_turn = 1'b0;
-    wire [TURN_BITS-1:0] taken_turn = {taken_urgent, taken_op == `FERRY_JOB_OP_READ || taken_empty, taken_op == `FERRY_JOB_OP_FILL,
+    wire [TURN_BITS-1:0] taken_turn = {taken_urgent, taken_op == `FERRY_JOB_OP_READ || taken_empty,
+        taken_op == `FERRY_JOB_OP_FORGET, taken_op == `FERRY_JOB_OP_FILL,
         taken_unordered, taken_kind, taken_is_list, taken_protected, taken_buffered, taken_slot, taken_descending,
         taken_destination, taken_last, taken_space};
     always @(posedge clk) begin
@@ -470,7 +475,8 @@ module ferry_job_queue #(
         if (shows_turn) begin
             assert (write_urgent == taken_urgent && write_slot == taken_slot && write_last == taken_last && write_space == taken_space);
             assert (write_kind == taken_kind && write_base == taken_destination && write_descending == taken_descending);
-            assert (write_op == (taken_empty ? `FERRY_JOB_OP_READ : taken_op) || taken_op > `FERRY_JOB_OP_READ);
+            assert (write_op == (taken_op == `FERRY_JOB_OP_FORGET || !taken_empty ? taken_op : `FERRY_JOB_OP_READ)
+                || taken_op > `FERRY_JOB_OP_FORGET);
         end
         // An urgent job that waits is what the read side is offered.
         assert (!(urgent_waits && read_valid) || read_urgent);

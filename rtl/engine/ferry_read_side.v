@@ -69,6 +69,8 @@ module ferry_read_side #(
     // The write side has done with the turn of a fill that is not urgent, and whether it left the job half done.
     input  wire        fill_over,
     input  wire        fill_cut,
+    // It is done with a FORGET.
+    input  wire        forget_over,
 
     // Slots whose jobs are dropped (all of them during a reset); the write side has given up this turn.
     input  wire [3:0]  drop,
@@ -170,6 +172,8 @@ module ferry_read_side #(
     // A fill that is not urgent waits to be written or is; a long one.
     reg        fill_reg;
     reg        long_reg;
+    // A FORGET waits for the page-table unit, or for what is before it.
+    reg        forgets_reg;
     // A job without bursts, or the early end of one, waits to be passed on as a token.
     reg        token_reg;
     reg [1:0]  token_type_reg;
@@ -247,8 +251,10 @@ module ferry_read_side #(
     wire no_bursts = is_fill || job_empty || dropped;
     wire kept_fill = is_fill && !job_urgent && !job_empty;
     wire ready = generator_ready && (!token_reg || token_step) && !giving_up_reg && !fault_reg && !cut_reg;
-    wire ordered_ok = job_unordered || job_first || is_fill || dropped;
-    wire start = job_valid && ready && ordered_ok && !(is_fill && pattern_busy_reg) && !(fill_reg && !job_urgent && (is_fill || long_reg));
+    wire is_forget = job_op == `FERRY_JOB_OP_FORGET && TABLES != 0;
+    wire ordered_ok = job_unordered || job_first || is_fill || is_forget || dropped;
+    wire start = job_valid && ready && ordered_ok && !(is_fill && pattern_busy_reg) && !(fill_reg && !job_urgent && (is_fill || long_reg))
+        && !(forgets_reg && (job_translated || is_forget));
     wire resume = resume_reg && !job_urgent;
     assign job_take = start;
 
@@ -448,6 +454,11 @@ module ferry_read_side #(
         end else if (fill_over) begin
             fill_reg <= 1'b0;
         end
+        if (start && is_forget) begin
+            forgets_reg <= 1'b1;
+        end else if (forget_over) begin
+            forgets_reg <= 1'b0;
+        end
         if (start && is_fill && !dropped && !job_empty) begin
             pattern_reg <= pattern;
             pattern_busy_reg <= 1'b1;
@@ -515,6 +526,7 @@ module ferry_read_side #(
             cut_now_reg <= 1'b0;
             decided_reg <= 1'b0;
             fill_reg <= 1'b0;
+            forgets_reg <= 1'b0;
             token_reg <= 1'b0;
             pattern_busy_reg <= 1'b0;
             head_valid_reg <= 1'b0;

@@ -80,6 +80,22 @@
         end
     end
 
+    // FORGETs between this side and the end of the page-table unit's forgetting, which the write side tells: while there is one, no
+    // job begins that goes by addresses.
+    reg [1:0] forgets = 0;
+    wire going_by_addresses = start && job_translated && !is_forget;
+    always @(posedge clk) begin
+        forgets <= rst ? 2'd0 : forgets + {1'b0, start && is_forget} - {1'b0, forget_over};
+        cover (past_valid && !rst && forgets != 0 && start && !job_translated);
+    end
+    always @(*) begin
+        assume (!forget_over || forgets != 0);
+        if (past_valid && !rst) begin
+            assert (forgets == {1'b0, forgets_reg});
+            assert (!going_by_addresses || forgets == 0);
+        end
+    end
+
     // What is put by keeps the rules, and so does what stands behind it.
     axi4_address_properties #(.BEATS(64)) kept_properties (
         .clk(clk), .rst(rst || !past_valid), .valid(kept), .ready(local_arready),

@@ -48,6 +48,11 @@ module ferry_write_path #(
     // The turn of a fill that is not urgent is over, and whether its job was left half done.
     output wire        fill_over,
     output wire        fill_cut,
+    // FORGET; see ferry_write_side.
+    output wire        forget_over,
+    output wire        forget_valid,
+    input  wire        forget_ready,
+    output wire [`FERRY_FORGET_BITS-1:0] forget,
 
     // Slots whose jobs are dropped (all of them during a reset).
     input  wire [3:0]  drop,
@@ -183,8 +188,8 @@ module ferry_write_path #(
         .job_buffered(job_buffered), .job_slot(job_slot), .job_descending(job_descending),
         .job_chunk_end(job_chunk_end), .job_base(job_base), .job_empty(1'b0), .job_last(job_last),
         .job_list_base(job_list_base), .job_space(job_space), .fill_over(fill_over), .fill_cut(fill_cut),
-        .drop(drop), .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit),
-        .block_coming(block_coming),
+        .forget_over(forget_over), .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget), .drop(drop),
+        .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit), .block_coming(block_coming),
         .push_good(push_good), .push_bad(push_bad), .push_cut(push_cut), .push_last(push_last), .resolved(resolved),
         .burst_valid(burst_valid), .burst_ready(burst_ready), .burst_host(burst_host), .burst_length(burst_length),
         .burst_first_lane(burst_first_lane), .burst_last_lane(burst_last_lane), .burst_last(burst_last),

@@ -62,6 +62,13 @@ module ferry_write_side #(
     output wire        fill_over,
     output wire        fill_cut,
 
+    // The turn of a FORGET begins: nothing is remembered any more that was to be forgotten, or its slot is dropped.
+    output wire        forget_over,
+    // Page-table unit: what it is to forget; held until it has.
+    output wire        forget_valid,
+    input  wire        forget_ready,
+    output wire [`FERRY_FORGET_BITS-1:0] forget,
+
     // Slots whose jobs are dropped (all of them during a reset).
     input  wire [3:0]  drop,
 
@@ -192,6 +199,9 @@ module ferry_write_side #(
     reg        resume_reg;
     reg [32:0] place_reg;
     reg        place_last_reg;
+    // The next turn is a FORGET: the page-table unit is told; it has forgotten.
+    reg        forget_reg;
+    reg        forgotten_reg;
 
     reg [63:0] address_reg;
     reg [5:0]  length_reg;
@@ -222,12 +232,22 @@ module ferry_write_side #(
 
     // ---- Start ----
     wire is_fill = job_op == `FERRY_JOB_OP_FILL;
-    wire silent = job_op == `FERRY_JOB_OP_READ || job_empty;
+    wire is_forget = job_op == `FERRY_JOB_OP_FORGET && TABLES != 0;
+    wire silent = job_op == `FERRY_JOB_OP_READ || is_forget || job_empty;
     wire finish = step && last;
-    wire ordered_ok = !is_fill || job_unordered || job_first;
+    wire ordered_ok = is_forget ? forgotten_reg || (dropped && !forget_reg) : !is_fill || job_unordered || job_first;
     wire start = job_valid && (!active_reg || finish) && generator_ready && ordered_ok;
     wire resume = resume_reg && !job_urgent;
     assign job_take = start;
+
+    // ---- FORGET: told as soon as all before it is done, be a turn of the other class still at hand ----
+    wire dropped = drop[job_slot];
+    wire tell_forget = job_valid && is_forget && job_first && !dropped && !forgotten_reg;
+    assign forget_over = start && is_forget;
+    assign forget_valid = forget_reg;
+    assign forget[`FERRY_FORGET_SCOPE_RANGE] = job_base[1:0];
+    assign forget[`FERRY_FORGET_SPACE_RANGE] = job_space;
+    assign forget[`FERRY_FORGET_PAGE_RANGE] = job_base[47:12];
 
     ferry_address_generator #(
         .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .TABLES(TABLES),
@@ -354,6 +374,9 @@ module ferry_write_side #(
             fill_reg <= is_fill;
             silent_reg <= silent;
         end
+        // What is told stays until it is forgotten, whatever becomes of the job.
+        forget_reg <= (forget_reg || tell_forget) && !(forget_reg && forget_ready);
+        forgotten_reg <= (forgotten_reg || (forget_reg && forget_ready)) && !start;
 
         if (step) begin
             to_host_reg <= to_host;
@@ -415,6 +438,8 @@ module ferry_write_side #(
             active_reg <= 1'b0;
             turn_reg <= {LG_TURNS{1'b1}};
             resume_reg <= 1'b0;
+            forget_reg <= 1'b0;
+            forgotten_reg <= 1'b0;
             drain_reg <= 1'b0;
             drained_reg <= 1'b0;
             fault_reg <= 1'b0;
@@ -428,15 +453,33 @@ module ferry_write_side #(
     end
 
 `ifdef FORMAL
-    // Only one of the two ports has a burst at a time; both are AXI4, with bursts of one block.
+    // Only one of the two ports has a burst at a time; both are AXI4, with bursts of one block. A turn stands until it is taken.
     assign formal_latest_host = to_host_reg;
     reg past_valid = 1'b0;
-    always @(posedge clk) past_valid <= 1'b1;
+    wire [73:0] turn = {job_op, job_urgent, job_slot, job_base, job_space};
+    reg turn_stands = 1'b0;
+    reg [73:0] turn_stood = 0;
+    always @(*) assume (!turn_stands || (job_valid && turn == turn_stood));
+    always @(posedge clk) begin
+        past_valid <= 1'b1;
+        turn_stands <= job_valid && !job_take && !rst;
+        turn_stood <= turn;
+        if (past_valid && !rst && !$past(rst)) begin
+            // What is told is forgotten, whatever becomes of the job; the job itself goes on only then, or does nothing.
+            assert (!$past(forget_valid && !forget_ready) || (forget_valid && $stable(forget)));
+            assert (!$past(forget_valid && forget_ready) || !forget_valid);
+            assert (!$past(forget_over) || $past(forgotten_reg || dropped));
+            cover ($past(forget_over && forgotten_reg && !dropped));
+            cover ($past(forget_over && forgotten_reg && dropped));
+        end
+    end
     always @(*) begin
         assume (past_valid || rst);
         if (past_valid && !rst) begin
             assert (!(local_valid_reg && host_valid_reg));
             assert (!drain_reg || active_reg);
+            assert (!(forget_reg && forgotten_reg));
+            assert (!(forget_reg || forgotten_reg) || (job_valid && is_forget));
         end
     end
     axi4_address_properties #(.BEATS(64)) local_aw_properties (

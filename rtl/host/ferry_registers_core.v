@@ -9,8 +9,6 @@ module ferry_registers_core (
     // Clock and synchronous reset.
     input  wire        clk,
     input  wire        rst,
-    // The page-table unit is reset: it is not when its memory is dead.
-    input  wire        tables_rst,
     // The core runs. While not, its state as the host sees it is cleared. settled: nothing that it has set going is left.
     input  wire        run,
     input  wire        settled,
@@ -59,9 +57,7 @@ module ferry_registers_core (
     // More jobs of its packet come.
     input  wire        packet_more,
     input  wire [`FERRY_JOB_BITS-1:0] packet_job,
-    // What is to be forgotten before its job; a packet was taken that makes none.
-    input  wire        packet_forgets,
-    input  wire [`FERRY_FORGET_BITS-1:0] packet_forget,
+    // A packet was taken that makes none.
     input  wire        packet_skipped,
     // Engine: a job.
     output wire        job_valid,
@@ -88,14 +84,11 @@ module ferry_registers_core (
     input  wire        update_busy,
     input  wire [`FERRY_UPDATE_FAULT_BITS-1:0] update_fault,
 
-    // Page-table unit: a root, what is to be forgotten.
+    // Page-table unit: a root.
     output wire        root_valid,
     input  wire        root_ready,
     output wire [3:0]  root_space,
     output wire [`FERRY_ROOT_BITS-1:0] root,
-    output wire        forget_valid,
-    input  wire        forget_ready,
-    output wire [`FERRY_FORGET_BITS-1:0] forget,
 
     // Fetcher.
     input  wire [31:0] fetch_next,
@@ -152,18 +145,17 @@ module ferry_registers_core (
     assign slots_dropped = poison | dropped;
 
     ferry_registers_jobs jobs (
-        .clk(clk), .rst(rst), .tables_rst(tables_rst), .run(run), .settled(settled), .write(write),
+        .clk(clk), .rst(rst), .run(run), .settled(settled), .write(write),
         .io_address(io_address), .io_wdata(io_wdata), .update_free(update_free),
         .jobs_queued(jobs_queued), .jobs_queued_urgent(jobs_queued_urgent), .slot_tags(slot_tags),
         .jobs_retired_urgent(jobs_retired_urgent), .aborted(aborted), .aborted_slot(finish_asks_slot),
         .aborted_at(aborted_at), .aborted_left(aborted_left), .aborted_place(aborted_place), .dropped(dropped),
         .slots_used(slots_used), .jobs_retired(jobs_retired), .packet_valid(packet_valid),
-        .packet_ready(packet_ready), .packet_job(packet_job), .packet_forgets(packet_forgets), .packet_forget(packet_forget),
-        .poison(poison), .job_valid(job_valid), .job_ready(job_ready), .job(job),
+        .packet_ready(packet_ready), .packet_job(packet_job), .job_valid(job_valid), .job_ready(job_ready), .job(job),
         .poison_clear(poison_clear), .fault_clear(fault_clear), .aborted_job(aborted_job), .resetting(resetting), .stuck(stuck),
         .update_valid(update_valid),
         .update_ready(update_ready), .update(update), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space),
-        .root(root), .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget)
+        .root(root)
     );
 
     // --- Sequencer ------------------------------------------------------------------------------------------------------

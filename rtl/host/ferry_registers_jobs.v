@@ -2,8 +2,7 @@
 // The core's registers behind which something starts: changes of the aperture table, whose registers are themselves the
 // one place where a change waits. And what jobs pass on their way from the sequencer to the engine: they are counted, held
 // back around a reset, and those of slots that were in use when it ended become empty. Of each slot it is kept here which packet a
-// reset has cut: whoever runs the buffer again begins there. That of a FORGET waits until everything that was queued before it is
-// done, and then until the page-table unit has forgotten.
+// reset has cut: whoever runs the buffer again begins there.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -11,8 +10,6 @@ module ferry_registers_jobs (
     // Clock and synchronous reset.
     input  wire        clk,
     input  wire        rst,
-    // The page-table unit is reset: it is not when its memory is dead.
-    input  wire        tables_rst,
     // The core runs. When it stops, the change that waits here is dropped. Once nothing of the core's is left (settled), jobs are
     // counted anew from those that have retired, and the fault is cleared.
     input  wire        run,
@@ -45,11 +42,6 @@ module ferry_registers_jobs (
     input  wire        packet_valid,
     output wire        packet_ready,
     input  wire [`FERRY_JOB_BITS-1:0] packet_job,
-    // The job's packet has this forgotten before. A job that is withdrawn is away for a cycle.
-    input  wire        packet_forgets,
-    input  wire [`FERRY_FORGET_BITS-1:0] packet_forget,
-    // Slots of which the engine drops jobs.
-    input  wire [3:0]  poison,
     // Engine: a job. None is offered while it is stuck.
     output wire        job_valid,
     input  wire        job_ready,
@@ -61,15 +53,12 @@ module ferry_registers_jobs (
     input  wire        resetting,
     input  wire        stuck,
 
-    // Page-table unit: a root, what is to be forgotten. Both stay until they are taken, whatever becomes of the core; in a
-    // reset of the registers alone a root goes, as all that the unit knows does then.
+    // Page-table unit: a root. It stays until it is taken, whatever becomes of the core; in a reset of the registers alone it goes,
+    // as all that the unit knows does then.
     output wire        root_valid,
     input  wire        root_ready,
     output wire [3:0]  root_space,
     output wire [`FERRY_ROOT_BITS-1:0] root,
-    output wire        forget_valid,
-    input  wire        forget_ready,
-    output wire [`FERRY_FORGET_BITS-1:0] forget,
 
     // Aperture table update.
     output wire        update_valid,
@@ -118,8 +107,7 @@ module ferry_registers_jobs (
         classed_job[`FERRY_JOB_URGENT_RANGE] = urgent;
     end
     assign job = classed_job;
-    wire   may_pass = packet_valid && run && !resetting && !resetting_reg && !stuck;
-    assign job_valid = may_pass && !forget_waits;
+    assign job_valid = packet_valid && run && !resetting && !resetting_reg && !stuck;
     assign packet_ready = job_valid && job_ready;
 
     // The first job of a slot that is not carried out whole: by what the engine tells during a reset, else by what becomes empty here
@@ -207,32 +195,16 @@ module ferry_registers_jobs (
     reg [`FERRY_ROOT_BITS-1:0] root_reg;
     reg [3:0]  root_space_reg;
     reg        root_valid_reg;
-    reg [`FERRY_FORGET_BITS-1:0] forget_reg;
-    reg        forget_valid_reg;
-    // The unit was told what the packet says whose job waits.
-    reg        told_reg;
-    // A job of the ring's class is not done. Queued jobs are counted long before the next packet's job comes; and in the
-    // cycle in which this falls, it is known whether one of them has spoilt its slot.
-    reg        class_runs_reg;
     wire       write_root = write && io_address == `FERRY_CORE_SPACE_ROOT;
 
     assign root_valid = root_valid_reg;
     assign root_space = root_space_reg;
     assign root = root_reg;
-    assign forget_valid = forget_valid_reg;
-    assign forget = forget_reg;
-    // Of a slot whose jobs are dropped nothing is carried out any more. What is being forgotten stays as it is until it is.
-    wire       carried_out = packet_forgets && !job_dropped && !poison[job_slot];
-    wire       forget_waits = carried_out && (forget_valid_reg || !told_reg);
-    wire       tells = may_pass && carried_out && !class_runs_reg && !forget_valid_reg && !told_reg;
 
     reg [51:12] table_reg;
     always @(posedge clk) begin
         if (root_ready) begin
             root_valid_reg <= 1'b0;
-        end
-        if (forget_ready) begin
-            forget_valid_reg <= 1'b0;
         end
         if (write && io_address == `FERRY_CORE_SPACE_PLACES) begin
             root_reg[`FERRY_ROOT_HOST_RANGE] <= io_wdata[`FERRY_CORE_SPACE_PLACES_DESTINATION_KIND_RANGE] == `FERRY_ADDRESS_KIND_SYSTEM;
@@ -251,18 +223,8 @@ module ferry_registers_jobs (
             root_reg[`FERRY_ROOT_PAGE_RANGE] <= table_reg;
             root_valid_reg <= 1'b1;
         end
-        class_runs_reg <= job_tag[`FERRY_WRITE_TAG_TAG_RING_RANGE] == 3'd0 ? jobs_queued_urgent_reg != jobs_retired_urgent
-            : jobs_queued_reg != jobs_retired;
-        told_reg <= packet_valid && !packet_ready && (told_reg || tells);
-        if (tells) begin
-            forget_reg <= packet_forget;
-            forget_valid_reg <= 1'b1;
-        end
         if (rst) begin
             root_valid_reg <= 1'b0;
-        end
-        if (tables_rst) begin
-            forget_valid_reg <= 1'b0;
         end
     end
 

@@ -83,6 +83,7 @@ module look_ups_end (
         .read_result({`FERRY_TRANSLATION_BITS{1'b0}}), .write_lookup_valid(), .write_lookup_ready(1'b0), .write_lookup_page(),
         .write_result_valid(1'b0), .write_result({`FERRY_TRANSLATION_BITS{1'b0}}), .tables_valid(looks), .tables_lookup(),
         .tables_answer_valid(answers), .tables_answer(answer), .tables_seen(128'd0), .tables_moves(1'b0), .tables_owed(tables_owed),
+        .forget_valid(), .forget_ready(1'b0), .forget(),
         .m_axi_local_ar(ar), .m_axi_local_arvalid(arvalid), .m_axi_local_arready(arready), .m_axi_local_r(r),
         .m_axi_local_rvalid(rvalid), .m_axi_local_rready(rready), .m_axi_local_aw(), .m_axi_local_awvalid(awvalid),
         .m_axi_local_awready(awready), .m_axi_local_w(w), .m_axi_local_wvalid(wvalid), .m_axi_local_wready(wready),

@@ -131,6 +131,8 @@ module copy_engine #(
     wire [31:0]  unused_read_lookup_page, unused_write_lookup_page;
     wire [1:0]   unused_tables_valid;
     wire [2*`FERRY_LOOKUP_BITS-1:0] unused_tables_lookup;
+    wire        unused_forget_valid;
+    wire [`FERRY_FORGET_BITS-1:0] unused_forget;
     wire [`FERRY_EVENTS_BITS-1:0] unused_events;
     wire [`FERRY_AXI_A_BITS-1:0] unused_host_ar, unused_host_aw;
     wire [`FERRY_AXI_W_BITS-1:0] unused_host_w;
@@ -153,7 +155,8 @@ module copy_engine #(
         .write_lookup_ready(1'b1), .write_lookup_page(unused_write_lookup_page), .write_result_valid(1'b0),
         .write_result({`FERRY_TRANSLATION_BITS{1'b0}}), .tables_valid(unused_tables_valid),
         .tables_lookup(unused_tables_lookup), .tables_answer_valid(2'b00), .tables_answer({`FERRY_PAGE_BITS{1'b0}}),
-        .tables_seen(128'd0), .tables_moves(1'b0), .tables_owed(1'b0), .m_axi_local_ar(ar), .m_axi_local_arvalid(m_axi_arvalid),
+        .tables_seen(128'd0), .tables_moves(1'b0), .tables_owed(1'b0), .forget_valid(unused_forget_valid), .forget_ready(1'b1),
+        .forget(unused_forget), .m_axi_local_ar(ar), .m_axi_local_arvalid(m_axi_arvalid),
         .m_axi_local_arready(m_axi_arready), .m_axi_local_r(r), .m_axi_local_rvalid(m_axi_rvalid),
         .m_axi_local_rready(m_axi_rready), .m_axi_local_aw(aw), .m_axi_local_awvalid(m_axi_awvalid),
         .m_axi_local_awready(m_axi_awready), .m_axi_local_w(w), .m_axi_local_wvalid(m_axi_wvalid),
@@ -168,7 +171,8 @@ module copy_engine #(
 
     wire unused = &{1'b0, ar, aw, fault, fault_offset[2:0], unused_resetting, unused_stuck, unused_busy, unused_busy_read,
         unused_busy_write, unused_list_valid, unused_read_lookup_valid, unused_write_lookup_valid, unused_tables_valid,
-        unused_tables_lookup, unused_host_arvalid, unused_host_rready, unused_host_awvalid, unused_host_wvalid,
+        unused_tables_lookup, unused_forget_valid, unused_forget, unused_host_arvalid, unused_host_rready,
+        unused_host_awvalid, unused_host_wvalid,
         unused_host_bready, unused_poison, unused_aborted_job,
         unused_list_address, unused_read_lookup_page, unused_write_lookup_page, unused_events,
         unused_host_ar, unused_host_aw, unused_host_w};

@@ -241,11 +241,10 @@ module control_bench #(
     wire [`FERRY_AXI_W_BITS-1:0] post_w;
 
     // No page tables here.
-    wire root_valid, forget_valid;
+    wire root_valid;
     wire [3:0] root_space;
     wire [`FERRY_ROOT_BITS-1:0] root;
-    wire [`FERRY_FORGET_BITS-1:0] forget;
-    wire unused_tables = &{1'b0, root_valid, root_space, root, forget_valid, forget, job};
+    wire unused_tables = &{1'b0, root_valid, root_space, root, job};
     assign fault[`FERRY_ENGINE_FAULT_HEIGHT_RANGE] = 2'd0;
     assign fault[`FERRY_ENGINE_FAULT_ENTRY_RANGE] = 64'd0;
     assign job_op = job[`FERRY_JOB_OP_RANGE];
@@ -340,8 +339,7 @@ module control_bench #(
         .RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2), .APERTURE_PAGES(APERTURE_PAGES), .PAGE_TABLES(0),
         .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE)
     ) commands (
-        .tables_rst(rst), .root_valid(root_valid), .root_ready(1'b1), .root_space(root_space), .root(root),
-        .forget_valid(forget_valid), .forget_ready(1'b1), .forget(forget),
+        .root_valid(root_valid), .root_ready(1'b1), .root_space(root_space), .root(root),
         .clk(clk), .rst(rst), .core_run(core_run), .run(run), .stopping(stopping), .settled(unused_settled),
         .wound(unused_wound),
         .firmware_told(firmware_told), .core_busy(core_busy), .packet_taken(packet_taken), .post_busy(post_busy),

@@ -146,52 +146,15 @@ void counters(Checks &checks, Random &random)
                      begin[number] + bench.counted[number], "counter at rest");
 }
 
-// A root and what is to be forgotten stand as they were told until they are taken, whatever comes behind them or
-// becomes of the core; a job behind what is forgotten comes only then.
+// A root stands as it was told until it is taken, whatever comes behind it.
 void page_tables(Checks &checks, Random &random)
 {
-    checks.begin("what_the_page_table_unit_is_told_stays_until_it_is_taken");
+    checks.begin("a_root_stays_until_it_is_taken");
     Bench bench(checks, random);
     bench.by_hand = true;
-    bench.poison_pace = 1u << 30;
-    bench.top.packet_valid = bench.top.packet_more = 0;
-    bench.top.packet_forgets = bench.top.packet_length = 1;
-    // Ring 0, and another.
-    for (unsigned slot = 0; slot < 2; slot++)
-        bench.claim(slot, slot, 200, false);
-    auto word = [&] { return random.word() >> (64 - FORGET_BITS); };
+    bench.top.packet_valid = 0;
     for (unsigned round = 0; round < 100; round++) {
         uint32_t low = static_cast<uint32_t>(random.word()), high = static_cast<uint32_t>(random.word());
-        const unsigned slot = random.below(2), queued = bench.slots[slot].queued, tellings = bench.tellings;
-        const uint64_t forget = word();
-        bench.forget_pace = 0;
-        bench.top.packet_slot = slot;
-        bench.tick();
-        bench.top.packet_forget = forget;
-        bench.top.packet_valid = 1;
-        for (unsigned i = 0; i < 1000 && !bench.top.forget_valid; i++)
-            bench.tick();
-        checks.that(bench.top.forget_valid, "it is told");
-        const bool withdrawn = random.once_in(2);
-        if (withdrawn) {
-            bench.top.packet_valid = 0;
-            bench.top.run = random.below(2);
-            bench.tick();
-            bench.top.run = 1;
-            bench.top.packet_forget = word();
-            bench.top.packet_valid = 1;
-        }
-        for (unsigned i = random.below(50); i; i--)
-            bench.tick();
-        checks.equal(bench.top.forget, forget, "what is to be forgotten");
-        checks.equal(bench.slots[slot].queued, queued, "no job comes before it is forgotten");
-        bench.forget_pace = 1;
-        for (unsigned i = 0; i < 1000 && bench.slots[slot].queued == queued; i++)
-            bench.tick();
-        bench.top.packet_valid = 0;
-        checks.equal(bench.slots[slot].queued, queued + 1, "its job");
-        checks.equal(bench.tellings - tellings, 1u + withdrawn, "it is told once for each offer");
-
         uint32_t kind = random.below(2), snoop = random.below(2), space = random.below(16);
         uint32_t height = random.below(4), valid = random.below(2);
         uint64_t root = valid | kind << 1 | snoop << 2 | height << 3 |

@@ -15,7 +15,6 @@
 #include "ferry_contract.h"
 
 // Of the bundle.
-const unsigned FORGET_BITS = 42;
 
 struct Slot {
     bool used = false, finished = false, refused = false, wrong = false, told = false;
@@ -86,7 +85,6 @@ class Bench
         top.resetting = reset_left != 0;
         top.jobs_retired = retired_jobs[0];
         top.jobs_retired_urgent = retired_jobs[1];
-        top.forget_ready = forget_pace && random.once_in(forget_pace);
         if (by_hand)
             top.packet_skipped = 0;
         else
@@ -264,9 +262,8 @@ class Bench
     Ring rings[5];
     std::deque<unsigned> queue[2],
         endings[2]; // Slots of jobs in the engine; slots finished and not ended; user, paging.
-    // The test offers jobs itself; how long the page-table unit takes, 0 for ever.
+    // The test offers jobs itself, or none.
     bool by_hand = false;
-    unsigned forget_pace = 6;
     unsigned retire_pace = 8, update_pace = 4, reset_left = 0, poison_pace = 20, selected = 0;
     // Counts of retired jobs go over their end soon.
     uint16_t retired_jobs[2] = {0xffe0, 0xfff0};
@@ -294,7 +291,7 @@ class Bench
         offered = offered || (chosen && may);
         chosen = false;
         // The firmware may want the sequencer's place back meanwhile.
-        if (offered && top.packet_forgets && random.once_in(40))
+        if (offered && random.once_in(160))
             offered = false;
         if (!offered && top.run) {
             unsigned slot = random.below(4);
@@ -303,11 +300,8 @@ class Bench
                 top.packet_slot = slot;
                 top.packet_length = 1 + random.below(100);
                 top.packet_offset = static_cast<uint16_t>(8 * slots[slot].queued);
-                // What makes way behind what is forgotten.
-                top.packet_forgets = random.once_in(4);
-                top.packet_forget = random.word() >> (64 - FORGET_BITS);
                 // Of a rectangle's jobs only the last is a packet.
-                top.packet_more = !top.packet_forgets && slots[slot].to_offer > 1 && random.once_in(3);
+                top.packet_more = slots[slot].to_offer > 1 && random.once_in(3);
             }
         }
         offered = offered && top.run;
@@ -333,19 +327,11 @@ class Bench
         }
     }
     // endings_watch.cpp; observe() is the whole of a cycle, and calls the others.
-    void page_tables();
     void observe();
     void check_record();
     void ends();
     void interrupts();
 
-    bool told = false, mine = false, forgotten = false;
-    uint64_t forget_told = 0;
-    struct {
-        bool valid = false, forgets = false;
-        unsigned slot = 0;
-        uint64_t forget = 0;
-    } offer_past;
     bool ring_taken = false, change_waits = false;
     uint32_t ring_expected = 0;
     uint64_t change_past = 0;
@@ -358,7 +344,7 @@ class Bench
     int on_its_way = -1;
 
   public:
-    unsigned ended = 0, halts = 0, tellings = 0;
+    unsigned ended = 0, halts = 0;
     std::string order_of_ends;
 };
 

@@ -56,8 +56,6 @@ module endings_bench (
     input  wire        packet_more,
     input  wire [31:0] packet_length,
     input  wire [15:0] packet_offset,
-    input  wire        packet_forgets,
-    input  wire [`FERRY_FORGET_BITS-1:0] packet_forget,
     input  wire        packet_skipped,
     output wire        job_valid,
     input  wire        job_ready,
@@ -92,9 +90,6 @@ module endings_bench (
     input  wire        root_ready,
     output wire [3:0]  root_space,
     output wire [`FERRY_ROOT_BITS-1:0] root,
-    output wire        forget_valid,
-    input  wire        forget_ready,
-    output wire [`FERRY_FORGET_BITS-1:0] forget,
     // Records.
     input  wire [63:0] time_now,
     input  wire        enter_hold,
@@ -183,8 +178,7 @@ module endings_bench (
     wire unused_tables = &{1'b0, unused_virtual, unused_dropped};
 
     ferry_registers_core core (
-        .tables_rst(rst), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space), .root(root),
-        .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget),
+        .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space), .root(root),
         .sequence_virtual_only(unused_virtual), .slots_dropped(unused_dropped),
         .clk(clk), .rst(rst), .run(run), .settled(settled), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
         .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata), .firmware_told(unused_told),
@@ -195,7 +189,7 @@ module endings_bench (
         .sequence_checked(unused_checked),
         .sequence_end(unused_end), .sequence_busy(1'b0), .sequence_waiting(1'b0), .sequence_ended(1'b0), .sequence_table(1'b0),
         .sequence_at(16'd0), .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .packet_more(packet_more),
-        .packet_forgets(packet_forgets), .packet_forget(packet_forget), .packet_skipped(packet_skipped),
+        .packet_skipped(packet_skipped),
         .job_valid(job_valid), .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired),
         .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear), .fault_valid(1'b0),
         .fault({`FERRY_ENGINE_FAULT_BITS{1'b0}}), .fault_clear(fault_clear), .aborted_job(aborted_job), .resetting(resetting),

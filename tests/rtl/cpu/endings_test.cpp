@@ -64,7 +64,6 @@ void buffers(Checks &checks, Random &random)
     checks.that(!bench.busy(), "every buffer ended");
     checks.that(bench.ended > 300, "enough buffers");
     checks.that(bench.aborted_asked > 10, "enough of them cut off by resets");
-    checks.that(bench.tellings > 100, "enough is forgotten");
     checks.equal(bench.packets, bench.jobs, "packets counted");
     for (int i = 0; i < 50; i++)
         bench.tick();

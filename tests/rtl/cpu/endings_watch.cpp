@@ -1,35 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What endings_bench.v does in each cycle against what it may: jobs into the engine, which retires them here, what is
-// forgotten for them, what each record must say, which buffer ends, and interrupts behind that.
+// What endings_bench.v does in each cycle against what it may: jobs into the engine, which retires them here, what each
+// record must say, which buffer ends, and interrupts behind that.
 #include "endings_bench.h"
-
-// What the page-table unit is told, a cycle behind the offer of the job, and whether that is forgotten.
-void Bench::page_tables()
-{
-    if (top.forget_valid && !told) {
-        checks.that(offer_past.valid && offer_past.forgets, "something is forgotten for no packet");
-        checks.that(queue[slots[offer_past.slot].ring == 0].empty(), "forgotten before the ring's jobs are done");
-        checks.that(!((cut | poison) >> offer_past.slot & 1), "forgotten for a buffer that went wrong");
-        checks.that(!was_resetting, "forgotten while the engine is reset");
-        forget_told = offer_past.forget;
-        mine = true;
-        tellings++;
-    }
-    checks.that(top.forget_valid || !told, "it is told until it is forgotten");
-    if (top.forget_valid)
-        checks.equal(top.forget, forget_told, "what is forgotten");
-    // What is forgotten for a job that was withdrawn does not count for another.
-    forgotten = top.packet_valid && (forgotten || (mine && !top.forget_valid));
-    mine = mine && top.packet_valid && top.forget_valid;
-    told = top.forget_valid && !top.forget_ready;
-    offer_past = {top.packet_valid != 0, top.packet_forgets != 0, top.packet_slot, top.packet_forget};
-}
 
 void Bench::observe()
 {
     packets += top.packet_taken;
     jobs += top.packet_skipped;
-    page_tables();
     io_done = top.io_valid && top.io_ready;
     io_data = top.io_rdata;
     host_done = top.host_taken;
@@ -59,8 +36,6 @@ void Bench::observe()
         checks.equal(top.job_urgent, s.ring == 0, "the paging ring's jobs are urgent");
         checks.equal(top.job_length, cut >> top.job_slot & 1 ? 0 : top.packet_length, "length");
         checks.equal(top.job_harmless, cut >> top.job_slot & 1, "a cut slot's job does nothing");
-        checks.that(!top.packet_forgets || forgotten || (cut | poison) >> top.job_slot & 1,
-                    "a job came before what it stands behind was forgotten");
         queue[top.job_urgent].push_back(top.job_slot);
         if ((cut >> top.job_slot & 1) && s.aborted_at < 0)
             s.aborted_at = static_cast<int>(8 * s.queued);

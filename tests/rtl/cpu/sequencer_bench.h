@@ -229,7 +229,7 @@ class Bench
     // byte of a space; not every space to be forgotten.
     bool plain(const oracle_action &job, uint32_t opcode) const
     {
-        if (job.forgets)
+        if (job.op == FERRY_JOB_OP_FORGET)
             return (ram[slot * 512 + job.packet_offset / 8 + 1] & 3) != FERRY_FORGET_SCOPE_ALL;
         bool from = job.op == FERRY_JOB_OP_COPY && job.list != FERRY_LIST_SIDE_SOURCE;
         bool to = job.list != FERRY_LIST_SIDE_DESTINATION;
@@ -328,14 +328,7 @@ class Bench
         job.length = top.job_length;
         job.list_offset = top.job_list_address;
         checks.equal(top.job_slot, slot, "job's slot");
-        checks.equal(top.job_space, space, "job's space");
-        const uint64_t *packet = &ram[slot * 512 + top.job_packet_offset / 8];
-        checks.equal(top.job_forgets, (packet[0] & 255) == FERRY_OPCODE_FORGET, "what is forgotten before");
-        if (top.job_forgets) {
-            checks.equal(top.forget_scope, packet[1] & 3, "how much is forgotten");
-            checks.equal(top.forget_space, packet[1] >> 4 & 15, "of which space");
-            checks.equal(top.forget_page, packet[2] << 16 >> 28, "around which page");
-        }
+        job.space = top.job_space;
         jobs.push_back(job);
         more.push_back(top.job_more);
         jobs_taken++;
@@ -359,13 +352,15 @@ class Bench
             checks.equal(job.unordered, wanted.unordered, "unordered");
             checks.equal(job.is_protected, wanted.is_protected, "protected");
             checks.equal(job.length, wanted.length, "length");
+            const bool forgets = wanted.op == FERRY_JOB_OP_FORGET;
+            checks.equal(job.space, forgets ? wanted.space : space, "job's space");
             if (wanted.op != FERRY_JOB_OP_FILL)
                 checks.equal(job.source_kind, wanted.source_kind, "source kind");
             if (wanted.op != FERRY_JOB_OP_READ) {
                 checks.equal(job.destination_kind, wanted.destination_kind, "destination kind");
                 checks.equal(job.destination, wanted.destination, "destination");
             }
-            if (wanted.forgets)
+            if (forgets)
                 continue;
             checks.equal(job.source, wanted.source, "source");
             if (wanted.op == FERRY_JOB_OP_FILL)

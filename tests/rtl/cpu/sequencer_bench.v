@@ -59,19 +59,11 @@ module sequencer_bench #(
     output wire [31:0] job_length,
     output wire [15:0] job_list_address,
     output wire [3:0]  job_space,
-    // What is to be forgotten before it; a packet was taken that makes none.
-    output wire        job_forgets,
-    output wire [1:0]  forget_scope,
-    output wire [3:0]  forget_space,
-    output wire [35:0] forget_page,
+    // A packet was taken that makes none.
     output wire        skipped
 );
 
     wire [`FERRY_JOB_BITS-1:0] job;
-    wire [`FERRY_FORGET_BITS-1:0] forget;
-    assign forget_scope = forget[`FERRY_FORGET_SCOPE_RANGE];
-    assign forget_space = forget[`FERRY_FORGET_SPACE_RANGE];
-    assign forget_page = forget[`FERRY_FORGET_PAGE_RANGE];
     wire [`FERRY_LIMITS_BITS-1:0] limits;
     assign limits[`FERRY_LIMITS_LOCAL_LIMIT_RANGE] = local_limit;
     assign limits[`FERRY_LIMITS_PROTECT_BASE_RANGE] = protect_base;
@@ -99,7 +91,7 @@ module sequencer_bench #(
         .table_change(table_change), .busy(busy), .waiting(waiting), .ended(ended), .offset(offset), .limits(limits),
         .read_valid(read_valid), .read_ready(read_ready), .read_address(read_address), .read_data_valid(read_data_valid),
         .read_data(read_data), .job_valid(job_valid), .job_ready(job_ready), .job(job),
-        .job_more(job_more), .job_forgets(job_forgets), .forget(forget), .skipped(skipped),
+        .job_more(job_more), .skipped(skipped),
         .slot_ended(slot_ended), .slot_ended_number(slot_ended_number),
         .slots_dropped(slots_dropped)
     );

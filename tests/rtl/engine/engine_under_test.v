@@ -95,7 +95,7 @@ module engine_under_test #(
     output wire        update_fault_valid,
     output wire [12:0] update_fault_index,
     output wire [63:0] update_fault_entry,
-    // Page-table unit: a space's root, as ROOT has it; what it is to forget, as FORGET has it.
+    // Page-table unit: a space's root, as ROOT has it; what it is to forget beside what jobs have it forget, as FORGET has it.
     input  wire        root_valid,
     output wire        root_ready,
     input  wire [3:0]  root_space,
@@ -292,10 +292,20 @@ module engine_under_test #(
         .out_valid(id_known), .out_ready(m_axi_local_rvalid && m_axi_local_rready && m_axi_local_rlast), .out_data(next_id)
     );
 
-    wire [`FERRY_FORGET_BITS-1:0] forget;
-    assign forget[`FERRY_FORGET_SCOPE_RANGE] = forget_scope;
-    assign forget[`FERRY_FORGET_SPACE_RANGE] = forget_space;
-    assign forget[`FERRY_FORGET_PAGE_RANGE] = forget_page;
+    // What jobs have forgotten, and the bench: one stands until it is, then comes the other.
+    wire [`FERRY_FORGET_BITS-1:0] told, forget;
+    wire        told_valid, unit_forgets, unit_forgot;
+    reg         told_stands_reg, bench_stands_reg;
+    wire        of_jobs = told_valid && !bench_stands_reg && (told_stands_reg || !forget_valid);
+    assign unit_forgets = of_jobs || forget_valid;
+    assign forget_ready = unit_forgot && !of_jobs;
+    assign forget[`FERRY_FORGET_SCOPE_RANGE] = of_jobs ? told[`FERRY_FORGET_SCOPE_RANGE] : forget_scope;
+    assign forget[`FERRY_FORGET_SPACE_RANGE] = of_jobs ? told[`FERRY_FORGET_SPACE_RANGE] : forget_space;
+    assign forget[`FERRY_FORGET_PAGE_RANGE] = of_jobs ? told[`FERRY_FORGET_PAGE_RANGE] : forget_page;
+    always @(posedge clk) begin
+        told_stands_reg <= of_jobs && !unit_forgot && !rst;
+        bench_stands_reg <= forget_valid && !of_jobs && !unit_forgot && !rst;
+    end
     wire [26:0] limit, closed_base, closed_limit;
     ferry_limits #(.LOCAL_ADDRESS_BITS(26)) clipped (
         .clk(clk), .limits(limits), .local_limit_clipped(limit), .protect_base_clipped(closed_base),
@@ -303,7 +313,7 @@ module engine_under_test #(
     );
     ferry_page_tables #(.LOCAL_ADDRESS_BITS(26), .HOST_TABLES(0)) page_tables (
         .clk(clk), .rst(rst), .clear(1'b0), .drop(resetting || stuck), .root_valid(root_valid), .root_ready(root_ready),
-        .root_space(root_space), .root(root), .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget),
+        .root_space(root_space), .root(root), .forget_valid(unit_forgets), .forget_ready(unit_forgot), .forget(forget),
         .lookup_valid(tables_valid), .lookup(tables_lookup), .answer_valid(tables_answer_valid), .answer(tables_answer), .seen(tables_seen),
         .missed(table_missed), .read(table_read), .walking(table_walking), .forgets(table_forgets),
         .owed(tables_owed), .moves(tables_moves),
@@ -345,6 +355,7 @@ module engine_under_test #(
         .write_lookup_page(write_lookup_page), .write_result_valid(write_result_valid), .write_result(write_result),
         .tables_valid(tables_valid), .tables_lookup(tables_lookup), .tables_answer_valid(tables_answer_valid),
         .tables_answer(tables_answer), .tables_seen(tables_seen), .tables_moves(tables_moves), .tables_owed(tables_owed),
+        .forget_valid(told_valid), .forget_ready(unit_forgot && of_jobs), .forget(told),
         .m_axi_local_ar(local_ar), .m_axi_local_arvalid(engine_arvalid),
         .m_axi_local_arready(engine_arready), .m_axi_local_r(shared_r), .m_axi_local_rvalid(engine_rvalid),
         .m_axi_local_rready(engine_rready), .m_axi_local_aw(local_aw),

@@ -28,7 +28,7 @@ std::string virtual_jobs(uint64_t seed)
                 for (unsigned k = 0; k < random.below(400); k++)
                     machine.step();
                 if (random.chance(30)) {
-                    // Of no bytes, as the one behind forgetting.
+                    // Of no bytes, as FORGET is.
                     Job urgent;
                     urgent.urgent = true;
                     machine.submit(urgent);
@@ -174,9 +174,8 @@ std::string virtual_beyond(uint64_t seed)
     return "";
 }
 
-// A table is edited under jobs that run through it, again and again: the unit forgets, an urgent job of no bytes runs,
-// and from then on nobody touches the page that was mapped before. Every byte comes from, and goes to, a page that was
-// mapped since.
+// A table is edited under jobs that run through it, again and again: an urgent FORGET is done, and from then on nobody
+// touches the page that was mapped before. Every byte comes from, and goes to, a page that was mapped since.
 std::string virtual_edits(uint64_t seed)
 {
     uint64_t under_way = 0;
@@ -197,9 +196,6 @@ std::string virtual_edits(uint64_t seed)
             spaces.map(space, address + 4096 * i, now[i].first, now[i].second);
         }
         machine.timing = any_timing(random);
-        Job urgent;
-        urgent.urgent = true;
-        urgent.slot = 1;
         std::string wrong;
         for (unsigned edit = 0; edit < 60 && wrong.empty(); edit++) {
             if (machine.waiting.empty() && random.chance(80)) {
@@ -219,13 +215,15 @@ std::string virtual_edits(uint64_t seed)
             now[which] = frames.take();
             spaces.map(space, address + 4096 * which, now[which].first, now[which].second);
             under_way += machine.top->busy;
-            machine.forget((unsigned)random.below(4), space, address + 4096 * which);
+            Job urgent = forget_job((unsigned)random.below(4), space, address + 4096 * which);
+            urgent.urgent = true;
+            urgent.slot = 1;
             uint16_t before = machine.top->jobs_retired_urgent;
             machine.submit(urgent);
             for (unsigned k = 0; machine.top->jobs_retired_urgent == before; k++) {
                 machine.step();
                 if (k > 100000) {
-                    wrong = "the urgent job does not end";
+                    wrong = "FORGET does not end";
                     break;
                 }
             }

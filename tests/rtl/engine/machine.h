@@ -110,6 +110,16 @@ struct Memory {
     }
 };
 
+// Has the page-table unit forget; as large a range around the address as the scope says.
+inline Job forget_job(unsigned scope, unsigned space, uint64_t address)
+{
+    Job job;
+    job.op = FERRY_JOB_OP_FORGET;
+    job.space = space;
+    job.destination = (address & ~4095ull) | scope;
+    return job;
+}
+
 // A burst that the host port was asked for.
 struct Asked {
     uint64_t address;
@@ -279,7 +289,7 @@ class Machine
         }
         top->root_valid = 0;
     }
-    // The unit forgets. Running jobs keep what they know until an urgent one has made them start anew.
+    // The unit forgets by itself. Running jobs keep what they know until an urgent one has made them start anew.
     void forget(unsigned scope, unsigned space, uint64_t address)
     {
         top->forget_scope = scope;

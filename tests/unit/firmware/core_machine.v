@@ -122,9 +122,7 @@ module core_machine #(
     assign job_length = job[`FERRY_JOB_LENGTH_RANGE];
     assign job_list_address = job[`FERRY_JOB_LIST_ADDRESS_RANGE];
 
-    // Without page tables there is nothing to forget.
-    wire        job_more, job_forgets;
-    wire [`FERRY_FORGET_BITS-1:0] forget;
+    wire        job_more;
     ferry_sequencer #(.APERTURE_PAGES(4096), .PAGE_TABLES(0), .TILING(0)) sequencer (
         .start_space(4'd0),
         .start_virtual_only(sequence_wdata[`FERRY_CORE_SEQUENCE_VIRTUAL_ONLY_SHIFT]),
@@ -141,11 +139,11 @@ module core_machine #(
         .read_valid(packet_valid), .read_ready(packet_ready), .read_address(packet_address),
         .read_data_valid(packet_data_valid), .read_data(packet_data),
         .job_valid(job_valid), .job_ready(job_ready), .job(job), .job_more(job_more),
-        .job_forgets(job_forgets), .forget(forget), .skipped(skipped),
+        .skipped(skipped),
         .slot_ended(1'b0), .slot_ended_number(2'd0), .slots_dropped(4'd0)
     );
 
-    wire unused = &{1'b0, job_more, job_forgets, forget, host_rdata, list0_ready, list0_data_valid, list0_data, list1_ready,
+    wire unused = &{1'b0, job_more, host_rdata, list0_ready, list0_data_valid, list0_data, list1_ready,
         list1_data_valid,
         list1_data, job, sequence_wdata};
 

@@ -129,13 +129,6 @@ static bool lacks_the_right_only(const struct oracle_fault *fault, const uint8_t
     return (uint64_t)words[0] + words[1] <= machine.limits.aperture_pages;
 }
 
-// What a FORGET waits for: every job of its class, unless the rest of its buffer is dropped. (The page-table unit then
-// forgets at once.)
-static bool others_run(const struct double_entry *entry)
-{
-    return !(machine.poison & 1u << entry->slot) && (machine.resetting || double_class_runs(entry->ring == 0));
-}
-
 void double_sequencer_step(void)
 {
     struct double_entry *entry = &machine.entries[machine.slot_entry[machine.sequencer.slot]];
@@ -184,7 +177,7 @@ void double_sequencer_step(void)
         machine.sequencer.walk_offset = job->packet_offset;
         machine.sequencer.walk_byte = machine.sequencer.walk_row = 0;
     }
-    machine.sequencer.waiting = job && (!double_job_room() || (job->forgets && others_run(entry)));
+    machine.sequencer.waiting = job && !double_job_room();
     if (!(job || skips) || machine.sequencer.waiting)
         return;
     if (skips) {

@@ -254,7 +254,7 @@ static bool root(struct at *at)
     return may_tables(at);
 }
 
-// With a job of no bytes, behind everything that was told what is forgotten.
+// A job of no bytes: its page's lower bits say how much is forgotten.
 static bool forget(struct at *at)
 {
     uint32_t what = get32(at->bytes + 8), scope = what & 3;
@@ -266,9 +266,9 @@ static bool forget(struct at *at)
     if (!only(at, 0) || get32(at->bytes + 12) != 0 || what >> 8 || (what >> 2 & 3) ||
         (scope == FERRY_FORGET_SCOPE_ALL && what >> 4) || (around ? address >> 48 != 0 : address != 0))
         return no(at, FERRY_FAULT_KIND_PACKET_RESERVED);
-    at->action->op = FERRY_JOB_OP_FILL;
-    at->action->destination = address;
-    at->action->forgets = true;
+    at->action->op = FERRY_JOB_OP_FORGET;
+    at->action->destination = (address & ~(uint64_t)3) | scope;
+    at->action->space = what >> 4;
     return may_tables(at);
 }
 
@@ -374,11 +374,12 @@ void oracle_run(const uint8_t *buffer, uint32_t bytes, const struct oracle_limit
 const char *oracle_job_is_illegal(const struct oracle_action *job, const struct oracle_limits *limits)
 {
     const struct at at = {.limits = limits};
-    bool reads = job->op != FERRY_JOB_OP_FILL, writes = job->op != FERRY_JOB_OP_READ;
+    bool forgets = job->op == FERRY_JOB_OP_FORGET;
+    bool reads = job->op != FERRY_JOB_OP_FILL && !forgets, writes = job->op != FERRY_JOB_OP_READ;
     bool linear_source = reads && job->list != FERRY_LIST_SIDE_SOURCE;
     bool linear_destination = writes && job->list != FERRY_LIST_SIDE_DESTINATION;
 
-    if (job->op > FERRY_JOB_OP_READ || job->list == 3)
+    if (job->op > FERRY_JOB_OP_FORGET || job->list == 3)
         return "unknown operation or list side";
     if ((reads && !known_kind(&at, job->source_kind)) || (writes && !known_kind(&at, job->destination_kind)))
         return "address kind";
@@ -391,9 +392,8 @@ const char *oracle_job_is_illegal(const struct oracle_action *job, const struct 
         return "system address without the right";
     if (job->is_protected && !(limits->rights & FERRY_BAR0_RING_RIGHTS_PROTECTED_MASK))
         return "protected without the right";
-    // Behind a FORGET it has what that says of pages instead of an address.
-    if (job->forgets && job->length == 0)
-        return 0;
+    if (forgets)
+        return job->length ? "a FORGET with bytes" : 0;
     if (linear_source && !inside(&at, job->source_kind, job->source, job->length))
         return "source range";
     if (linear_destination && !inside(&at, job->destination_kind, job->destination, job->length))

@@ -28,7 +28,7 @@ struct oracle_action {
     // A job.
     uint32_t op, source_kind, destination_kind, list, pattern_log2;
     bool unordered, is_protected;
-    bool forgets; // The job of no bytes behind a FORGET: its pattern is nobody's.
+    uint32_t space; // Of a FORGET; any other job has its buffer's.
     // A rectangle: any number of copies, together these rows of length bytes. Of a copy: others of its packet come.
     uint32_t rows;
     struct oracle_side from, to;
