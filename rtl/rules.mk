@@ -68,12 +68,16 @@ $(BUILD)/rtl/linear.size.json: $(RTL_SOURCES) $(LUT_LINEAR) $(CONTRACT) rtl/synt
 	@mkdir -p $(@D)
 	SET="ADDRESS_BITS 26" rtl/synthesis.sh ecp5 copy_engine "$(GENERATED)" "" $@ $(LUT_LINEAR) $(RTL_SOURCES)
 
-# The page-table unit, and what cuts rectangles and tiles, each built alone.
-$(BUILD)/rtl/ptu.size.json $(BUILD)/rtl/rectangle.size.json: $(RTL_SOURCES) $(CONTRACT) rtl/synthesis.sh
+# The page-table unit, and what cuts rectangles and tiles, each built alone and of its own files: what Yosys reads beside them
+# changes its names, and with them the result by up to a tenth.
+LUT_PTU := $(wildcard rtl/mmu/ferry_*.v rtl/fabric/ferry_*.v)
+LUT_RECTANGLE := $(addprefix rtl/engine/ferry_,rectangle.v rectangle_side.v swizzle.v) rtl/fabric/ferry_choice.v
+$(BUILD)/rtl/ptu.size.json: $(LUT_PTU) $(CONTRACT) rtl/synthesis.sh
 	@mkdir -p $(@D)
-	rtl/synthesis.sh ecp5 $(SIZE_TOP) "$(GENERATED)" "" $@ $(RTL_SOURCES)
-$(BUILD)/rtl/ptu.size.json: SIZE_TOP := ferry_page_tables
-$(BUILD)/rtl/rectangle.size.json: SIZE_TOP := ferry_rectangle
+	rtl/synthesis.sh ecp5 ferry_page_tables "$(GENERATED)" "" $@ $(LUT_PTU)
+$(BUILD)/rtl/rectangle.size.json: $(LUT_RECTANGLE) $(CONTRACT) rtl/synthesis.sh
+	@mkdir -p $(@D)
+	rtl/synthesis.sh ecp5 ferry_rectangle "$(GENERATED)" "" $@ $(LUT_RECTANGLE)
 
 $(BUILD)/bench/lut.json: $(BUILD)/rtl/device.size.json $(BUILD)/rtl/blocks.size.json $(BUILD)/rtl/linear.size.json \
     $(BUILD)/rtl/ptu.size.json $(BUILD)/rtl/rectangle.size.json rtl/lut.py
