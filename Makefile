@@ -46,8 +46,10 @@ VERILATE_MAKE := VM_PARALLEL_BUILDS=0 VM_GLOBAL_FAST= VM_GLOBAL_SLOW= LOADLIBES=
 VERILATE := env MAKEFLAGS='$(if $(V),,s) -- $(VERILATE_MAKE)' verilator
 YOSYS := yosys
 WARNINGS := -Wall -Wextra -Wpedantic -Werror
-CFLAGS := -std=c11 -O2 -g $(WARNINGS) -D_POSIX_C_SOURCE=200809L
-CPPFLAGS := -I$(GENERATED) -Ihost-driver/include -Ihost-driver -Isim
+# For what is installed, CFLAGS, CXXFLAGS, CPPFLAGS and LDFLAGS of the environment or the command line are added, as those who make a
+# package give them. Tests are compiled without.
+HOST_CFLAGS := -std=c11 -O2 -g $(WARNINGS) -D_POSIX_C_SOURCE=200809L
+HOST_CPPFLAGS := -I$(GENERATED) -Ihost-driver/include -Ihost-driver -Isim
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 # What takes longer to compile than it runs: tests' own C where what they test is compiled as above, and what runs under the thread
 # sanitizer. Behind the flags above.
@@ -86,7 +88,8 @@ include contract/rules.mk
 -include host-driver/rules.mk
 -include tests/rules.mk
 
-FLAGS_NOW := $(CC) $(CXX) $(CFLAGS) $(CPPFLAGS) $(SANITIZE) $(FOR_A_SECOND) $(SIM_CXXFLAGS) $(LDLIBS) $(CPU_CORE) $(CPU_VARIANT)
+FLAGS_NOW := $(strip $(CC) $(CXX) $(HOST_CFLAGS) $(HOST_CPPFLAGS) $(SANITIZE) $(FOR_A_SECOND) $(SIM_CXXFLAGS) $(LDLIBS) $(CPU_CORE) $(CPU_VARIANT) \
+    $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS) $(LDFLAGS))
 # Written once set-up has told whoever may not write here.
 ifeq ($(CHANGES_NOTHING)$(if $(wildcard $(TOOLS)),,yes),)
 ifneq ($(file <$(FLAGS)),$(FLAGS_NOW))

@@ -14,16 +14,17 @@ FIRMWARE_IMAGE ?= $(BUILD)/firmware/firmware_image.c
 -include host-driver/*/rules.mk
 
 # For libraries: position-independent, only what the public headers declare is seen from outside, and no path of this
-# folder in what may be installed.
-LIBRARY_FLAGS := -fPIC -fvisibility=hidden -ffile-prefix-map=$(CURDIR)=.
+# folder in what may be installed. Machine code, also where a distribution asks for link-time optimisation: `ld -r`, which makes the
+# static library one object, knows nothing else.
+LIBRARY_FLAGS := -fPIC -fvisibility=hidden -ffile-prefix-map=$(CURDIR)=. -fno-lto
 
 $(BUILD)/obj/%.o: %.c $(FLAGS) host-driver/rules.mk | $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LIBRARY_FLAGS) $(CPPFLAGS) -I$(BUILD)/firmware -MMD -MP -c $< -o $@
+	$(CC) $(HOST_CFLAGS) $(HOST_CPPFLAGS) -I$(BUILD)/firmware $(CPPFLAGS) $(CFLAGS) $(LIBRARY_FLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/obj-san/%.o: %.c $(FLAGS) host-driver/rules.mk | $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) -I$(BUILD)/firmware -MMD -MP -c $< -o $@
+	$(CC) $(HOST_CFLAGS) $(SANITIZE) $(HOST_CPPFLAGS) -I$(BUILD)/firmware -MMD -MP -c $< -o $@
 
 # Archives are made anew when a source comes or goes, so that no object stays in them whose source is gone.
 LIBFERRY_LIST := $(BUILD)/libferry.list

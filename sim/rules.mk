@@ -10,7 +10,10 @@ SIM_VERILATOR_HEADERS := -isystem $(SIM_INCLUDE) -isystem $(SIM_INCLUDE)/vltstd
 SIM_CXXFLAGS := -std=c++17 -O3 $(WARNINGS)
 # These objects are part of a library that shows none of their names. Unique ones would be shared even so, with another
 # Verilator's run time in the same program.
-SIM_LIBRARY_FLAGS := -fPIC -fvisibility=hidden -fno-gnu-unique
+SIM_LIBRARY_FLAGS = $(LIBRARY_FLAGS) -fno-gnu-unique
+# Verilator's makefile takes CXXFLAGS of the environment by itself. A -g among them is nothing that anybody could use in what Verilator
+# writes, and the compiler takes several times as long.
+SIM_MODEL_FLAGS = $(SIM_LIBRARY_FLAGS) -g0
 # The warnings are for rtl-lint; here they would only be told twice.
 SIM_VERILATE = $(VERILATOR) --cc --no-skip-identical -O3 --x-assign fast --x-initial fast --noassert --flatten --threads 1 \
     --output-split 0 $(RTL_FLAGS) -Wno-fatal $(SIM_TOP)
@@ -33,29 +36,29 @@ $(SIM_BUILD)/traced/Vferry_traced.mk: $(SIM_NEEDS)
 # Verilator's makefile puts all of the model into one file; the compiler then sees through every call. -O2 runs a fifth
 # faster than -O3 here (measured: 920 against 760 kHz). Waves are for looking, not for speed.
 $(SIM_BUILD)/plain/Vferry_plain__ALL.o: $(SIM_BUILD)/plain/Vferry_plain.mk
-	$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(@D) -f Vferry_plain.mk OPT_FAST="-O2 $(SIM_LIBRARY_FLAGS)" \
+	$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(@D) -f Vferry_plain.mk OPT_FAST="-O2 $(SIM_MODEL_FLAGS)" \
 	    OPT_SLOW=-O1 OPT_GLOBAL=-O2 CXX=$(CXX) VM_PARALLEL_BUILDS=0 $(@F)
 
 $(SIM_BUILD)/traced/Vferry_traced__ALL.o: $(SIM_BUILD)/traced/Vferry_traced.mk
-	$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(@D) -f Vferry_traced.mk OPT_FAST="-O1 $(SIM_LIBRARY_FLAGS)" \
+	$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(@D) -f Vferry_traced.mk OPT_FAST="-O1 $(SIM_MODEL_FLAGS)" \
 	    OPT_SLOW=-O0 OPT_GLOBAL=-O1 CXX=$(CXX) VM_PARALLEL_BUILDS=0 $(@F)
 
 $(SIM_RUNTIME:%=$(SIM_BUILD)/%.o): $(SIM_BUILD)/%.o: $(SIM_INCLUDE)/%.cpp $(FLAGS) sim/rules.mk
 	@mkdir -p $(@D)
-	$(CXX) -std=c++17 -O2 -w $(SIM_LIBRARY_FLAGS) -I$(SIM_INCLUDE) -I$(SIM_INCLUDE)/vltstd -c $< -o $@
+	$(CXX) -std=c++17 -O2 -w $(CPPFLAGS) $(CXXFLAGS) $(SIM_LIBRARY_FLAGS) -I$(SIM_INCLUDE) -I$(SIM_INCLUDE)/vltstd -c $< -o $@
 
 $(VERILATED_RUNTIME): $(SIM_BUILD)/verilated.o $(SIM_BUILD)/verilated_threads.o
 	$(LD) -r $^ -o $@
 
 $(SIM_BUILD)/%.o: sim/%.cpp $(wildcard sim/*.h) $(FLAGS) sim/rules.mk
 	@mkdir -p $(@D)
-	$(CXX) $(SIM_CXXFLAGS) $(SIM_LIBRARY_FLAGS) -Isim -c $< -o $@
+	$(CXX) $(SIM_CXXFLAGS) $(CPPFLAGS) $(CXXFLAGS) $(SIM_LIBRARY_FLAGS) -Isim -c $< -o $@
 
 $(SIM_BUILD)/device_plain.o: sim/device_plain.cpp $(wildcard sim/*.h) $(FLAGS) $(SIM_BUILD)/plain/Vferry_plain.mk
-	$(CXX) $(SIM_CXXFLAGS) $(SIM_LIBRARY_FLAGS) -Isim -isystem $(SIM_BUILD)/plain $(SIM_VERILATOR_HEADERS) -c $< -o $@
+	$(CXX) $(SIM_CXXFLAGS) $(CPPFLAGS) $(CXXFLAGS) $(SIM_LIBRARY_FLAGS) -Isim -isystem $(SIM_BUILD)/plain $(SIM_VERILATOR_HEADERS) -c $< -o $@
 
 $(SIM_BUILD)/device_traced.o: sim/device_traced.cpp $(wildcard sim/*.h) $(FLAGS) $(SIM_BUILD)/traced/Vferry_traced.mk
-	$(CXX) $(SIM_CXXFLAGS) $(SIM_LIBRARY_FLAGS) -Isim -isystem $(SIM_BUILD)/traced $(SIM_VERILATOR_HEADERS) -c $< -o $@
+	$(CXX) $(SIM_CXXFLAGS) $(CPPFLAGS) $(CXXFLAGS) $(SIM_LIBRARY_FLAGS) -Isim -isystem $(SIM_BUILD)/traced $(SIM_VERILATOR_HEADERS) -c $< -o $@
 
 SIM_DEVICE_OBJECTS := $(SIM_OWN:%=$(SIM_BUILD)/%.o) $(SIM_RUNTIME:%=$(SIM_BUILD)/%.o) \
     $(SIM_BUILD)/plain/Vferry_plain__ALL.o $(SIM_BUILD)/traced/Vferry_traced__ALL.o
@@ -75,11 +78,11 @@ $(SIM_BUILD)/serial/Vferry_serial.mk: sim/ferry_serial_simulated.v $(RTL_SERIAL)
 	    $(RTL_FLAGS) -Wno-fatal $(SIM_SERIAL_TOP) --prefix Vferry_serial -Mdir $(@D) > $(@D)/verilator.log
 
 $(SIM_BUILD)/serial/Vferry_serial__ALL.o: $(SIM_BUILD)/serial/Vferry_serial.mk
-	$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(@D) -f Vferry_serial.mk OPT_FAST="-O2 $(SIM_LIBRARY_FLAGS)" \
+	$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(@D) -f Vferry_serial.mk OPT_FAST="-O2 $(SIM_MODEL_FLAGS)" \
 	    OPT_SLOW=-O1 OPT_GLOBAL=-O2 CXX=$(CXX) VM_PARALLEL_BUILDS=0 $(@F)
 
 $(SIM_BUILD)/ferry_serial_sim.o: sim/ferry_serial_sim.cpp $(wildcard sim/*.h) $(FLAGS) $(SIM_BUILD)/serial/Vferry_serial.mk
-	$(CXX) $(SIM_CXXFLAGS) $(SIM_LIBRARY_FLAGS) -Isim -isystem $(SIM_BUILD)/serial $(SIM_VERILATOR_HEADERS) -c $< -o $@
+	$(CXX) $(SIM_CXXFLAGS) $(CPPFLAGS) $(CXXFLAGS) $(SIM_LIBRARY_FLAGS) -Isim -isystem $(SIM_BUILD)/serial $(SIM_VERILATOR_HEADERS) -c $< -o $@
 
 # So is the device at a USB port.
 SIM_USB_TOP = --top-module ferry_usb_simulated -GCPU_CORE='"$(CPU_CORE)"' -Irtl/serial -Irtl/usb sim/ferry_usb_simulated.v $(USB_CORE) \
@@ -92,11 +95,11 @@ $(SIM_BUILD)/usb/Vferry_usb.mk: sim/ferry_usb_simulated.v $(RTL_USB) $(USB_CORE)
 	    $(RTL_FLAGS) -Wno-fatal $(SIM_USB_TOP) --prefix Vferry_usb -Mdir $(@D) > $(@D)/verilator.log
 
 $(SIM_BUILD)/usb/Vferry_usb__ALL.o: $(SIM_BUILD)/usb/Vferry_usb.mk
-	$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(@D) -f Vferry_usb.mk OPT_FAST="-O2 $(SIM_LIBRARY_FLAGS)" \
+	$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(@D) -f Vferry_usb.mk OPT_FAST="-O2 $(SIM_MODEL_FLAGS)" \
 	    OPT_SLOW=-O1 OPT_GLOBAL=-O2 CXX=$(CXX) VM_PARALLEL_BUILDS=0 $(@F)
 
 $(SIM_BUILD)/ferry_usb_sim.o: sim/ferry_usb_sim.cpp $(wildcard sim/*.h) $(FLAGS) $(SIM_BUILD)/usb/Vferry_usb.mk
-	$(CXX) $(SIM_CXXFLAGS) $(SIM_LIBRARY_FLAGS) -Isim -isystem $(SIM_BUILD)/usb $(SIM_VERILATOR_HEADERS) -c $< -o $@
+	$(CXX) $(SIM_CXXFLAGS) $(CPPFLAGS) $(CXXFLAGS) $(SIM_LIBRARY_FLAGS) -Isim -isystem $(SIM_BUILD)/usb $(SIM_VERILATOR_HEADERS) -c $< -o $@
 
 .PHONY: sim
 sim: $(SIM_DEVICE_OBJECTS)

@@ -2,7 +2,7 @@
 # `make test` builds every test program that the rooms announce and runs them all; see scripts/run_tests.py.
 
 # A test that is C, under the sanitizers. What it takes of the library is compiled once for all (`sanitized`).
-SANITIZED_TEST = $(CC) $(CFLAGS) $(FOR_A_SECOND) $(SANITIZE) $(CPPFLAGS)
+SANITIZED_TEST = $(CC) $(HOST_CFLAGS) $(FOR_A_SECOND) $(SANITIZE) $(HOST_CPPFLAGS)
 
 # A program is made again when the rules of its room change, which may be all that a script is made of, or the flags.
 define room

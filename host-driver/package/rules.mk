@@ -25,7 +25,7 @@ LIBRARY_SHARED := $(LIBRARY)/libferry.so.$(LIBRARY_VERSION)
 # -z defs: what it needs is linked to it, or the link fails.
 $(LIBRARY_SHARED): $(BUILD)/libferry.a $(LIBRARY_MAP) host-driver/package/rules.mk
 	@mkdir -p $(@D)
-	$(CXX) -shared -Wl,-soname,libferry.so.$(LIBRARY_MAJOR) -Wl,--version-script=$(LIBRARY_MAP) -Wl,-z,defs -Wl,-z,relro \
+	$(CXX) $(LDFLAGS) -shared -Wl,-soname,libferry.so.$(LIBRARY_MAJOR) -Wl,--version-script=$(LIBRARY_MAP) -Wl,-z,defs -Wl,-z,relro \
 	    -Wl,-z,now -Wl,--whole-archive $(BUILD)/libferry.a -Wl,--no-whole-archive $(SIM_LIBS) $(LDLIBS) -o $@
 
 # One object, in which only the public calls have names that another object sees: Verilator's run time is in it, and a

@@ -13,7 +13,7 @@ $(BUILD)/obj/host-driver/tools/page.o $(BUILD)/obj-san/host-driver/tools/page.o:
 
 # The C++ driver links, because the simulation is C++.
 $(BUILD)/ferry: $(TOOL_OBJECTS) $(BUILD)/libferry.a
-	$(CXX) $^ $(SIM_LIBS) $(LDLIBS) -o $@
+	$(CXX) $(LDFLAGS) $^ $(SIM_LIBS) $(LDLIBS) -o $@
 
 # 60 frames of a game whose frame needs 5.5 MB, in 5 MiB: paging goes on in every frame.
 DEMO_TRACE := tests/data/neverball.memtrace.gz

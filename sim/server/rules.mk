@@ -7,4 +7,4 @@ SIM_USB_OBJECTS := $(BUILD)/sim/ferry_usb_sim.o $(BUILD)/sim/usb/Vferry_usb__ALL
 
 # The C++ driver links, because the simulation is C++.
 $(BUILD)/ferry-sim: $(SERVER_OBJECTS) $(SIM_SERIAL_OBJECTS) $(SIM_USB_OBJECTS) $(BUILD)/libferry.a
-	$(CXX) $^ -lusbredirparser $(SIM_LIBS) $(LDLIBS) -o $@
+	$(CXX) $(LDFLAGS) $^ -lusbredirparser $(SIM_LIBS) $(LDLIBS) -o $@

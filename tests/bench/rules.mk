@@ -34,7 +34,7 @@ BENCHES += $(BUILD)/bench/path.json
 $(BUILD)/bench/path: tests/bench/path.c tests/bench/machine.h $(BUILD)/libferry.a $(wildcard host-driver/device/*.h host-driver/link/*.h) \
     $(FLAGS) | $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CPPFLAGS) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
+	$(CC) $(HOST_CFLAGS) $(HOST_CPPFLAGS) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
 
 $(BUILD)/bench/path.json: $(BUILD)/bench/path
 	@$< $@.new && mv $@.new $@
@@ -44,7 +44,7 @@ BENCHES += $(BUILD)/bench/share.json
 $(BUILD)/bench/share: tests/bench/share.c tests/bench/machine.h $(SIM_SERIAL_OBJECTS) $(SIM_USB_OBJECTS) $(BUILD)/libferry.a \
     $(wildcard host-driver/device/*.h host-driver/link/*.h sim/*.h) $(FLAGS) | $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CPPFLAGS) -c $< -o $@.o
+	$(CC) $(HOST_CFLAGS) $(HOST_CPPFLAGS) -c $< -o $@.o
 	$(CXX) $@.o $(filter %.o %.a,$^) $(SIM_LIBS) $(LDLIBS) -o $@
 
 $(BUILD)/bench/share.json: $(BUILD)/bench/share
@@ -54,7 +54,7 @@ $(BUILD)/bench/share.json: $(BUILD)/bench/share
 BENCHES += $(BUILD)/bench/rename.json
 $(BUILD)/bench/rename: tests/bench/rename.c $(BUILD)/libferry.a $(FLAGS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CPPFLAGS) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
+	$(CC) $(HOST_CFLAGS) $(HOST_CPPFLAGS) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
 
 $(BUILD)/bench/rename.json: $(BUILD)/bench/rename
 	@$< $@.new && mv $@.new $@
@@ -63,7 +63,7 @@ $(BUILD)/bench/rename.json: $(BUILD)/bench/rename
 BENCHES += $(BUILD)/bench/addresses.json
 $(BUILD)/bench/addresses: tests/bench/addresses.c $(BUILD)/libferry.a $(wildcard host-driver/vidmm/space/*.h) $(FLAGS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CPPFLAGS) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
+	$(CC) $(HOST_CFLAGS) $(HOST_CPPFLAGS) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
 
 $(BUILD)/bench/addresses.json: $(BUILD)/bench/addresses
 	@$< $@.new && mv $@.new $@
@@ -73,7 +73,7 @@ BENCHES += $(BUILD)/bench/manager.json
 $(BUILD)/bench/manager: tests/bench/manager.c tests/seed.h $(BUILD)/libferry.a \
     $(wildcard host-driver/vidmm/space/*.h) $(FLAGS) | $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CPPFLAGS) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
+	$(CC) $(HOST_CFLAGS) $(HOST_CPPFLAGS) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
 
 $(BUILD)/bench/manager.json: $(BUILD)/bench/manager
 	@$< $@.new && mv $@.new $@
@@ -88,7 +88,7 @@ $(BUILD)/bench/policy.json: tests/bench/policy.py $(BUILD)/ferry $(wildcard test
 BENCHES += $(BUILD)/bench/build_paging.json
 $(BUILD)/bench/build_paging: tests/bench/build_paging.c $(BUILD)/libferry.a $(HOST_HEADERS) $(wildcard sim/model/*.h) $(FLAGS) | $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CPPFLAGS) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
+	$(CC) $(HOST_CFLAGS) $(HOST_CPPFLAGS) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
 
 $(BUILD)/bench/build_paging.json: $(BUILD)/bench/build_paging
 	@$< $@.new && mv $@.new $@

@@ -20,24 +20,24 @@ SUITE_PROGRAMS := $(patsubst test_%,$(BUILD)/tests/contract_%,$(filter-out test_
 
 $(BUILD)/obj-suite/%.o: %.c $(FLAGS) $(CONTRACT_SUITE)/rules.mk
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) -I$(CONTRACT_SUITE) -MMD -MP -c $< -o $@
+	$(CC) $(HOST_CFLAGS) $(SANITIZE) $(HOST_CPPFLAGS) -I$(CONTRACT_SUITE) -MMD -MP -c $< -o $@
 
-$(SUITE_TESTS:%=$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o): CFLAGS := $(CFLAGS) $(FOR_A_SECOND)
+$(SUITE_TESTS:%=$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o): HOST_CFLAGS := $(HOST_CFLAGS) $(FOR_A_SECOND)
 
 $(BUILD)/obj-tsan/%.o: %.c $(FLAGS) $(CONTRACT_SUITE)/rules.mk
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(FOR_A_SECOND) -fsanitize=thread $(CPPFLAGS) -I$(CONTRACT_SUITE) -MMD -MP -c $< -o $@
+	$(CC) $(HOST_CFLAGS) $(FOR_A_SECOND) -fsanitize=thread $(HOST_CPPFLAGS) -I$(CONTRACT_SUITE) -MMD -MP -c $< -o $@
 
 # These have the library of tests/injection/rules.mk under them.
 CHAOS := $(CONTRACT_SUITE)/test_chaos $(addprefix $(CONTRACT_SUITE)/chaos,$(addprefix _,addresses beside images meanwhile steps)) \
 	$(CONTRACT_SUITE)/chaos tests/injection/inject
-$(BUILD)/obj-suite/$(CONTRACT_SUITE)/chaos_beside.o: CPPFLAGS := -Itests $(CPPFLAGS)
+$(BUILD)/obj-suite/$(CONTRACT_SUITE)/chaos_beside.o: HOST_CPPFLAGS := -Itests $(HOST_CPPFLAGS)
 CHAOS_PROGRAMS := $(BUILD)/tests/contract_chaos $(BUILD)/tests/contract_chaos_kmd
 
 $(filter-out $(CHAOS_PROGRAMS),$(SUITE_PROGRAMS)): $(BUILD)/tests/contract_%: $(BUILD)/obj-suite/$(CONTRACT_SUITE)/test_%.o \
 		$(SUITE_COMMON:%=$(BUILD)/obj-suite/%.o) $(MANAGER_SAN)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
+	$(CC) $(HOST_CFLAGS) $(SANITIZE) $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
 
 # These count what ranges and what operations are looked at.
 $(addprefix $(BUILD)/tests/contract_,va_many va_many_kmd): CROWD_WAITS += \
@@ -76,7 +76,7 @@ TEST_PROGRAMS += $(SUITE_PROGRAMS)
 $(BUILD)/tests/contract_threads: $(BUILD)/obj-tsan/$(CONTRACT_SUITE)/test_threads.o \
 		$(SUITE_COMMON:%=$(BUILD)/obj-tsan/%.o) $(MANAGER_TSAN)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fsanitize=thread $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lpthread
+	$(CC) $(HOST_CFLAGS) -fsanitize=thread $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lpthread
 TEST_PROGRAMS += $(BUILD)/tests/contract_threads
 
 # The wall, as a test (with a planted breach) and as a lint.
@@ -103,12 +103,12 @@ KMD_OWN := $(KMD_LOADER) $(CONTRACT_SUITE)/kmd_on_model $(KMD_MACHINE)
 KMD_SUITE_OBJECTS := $(call sanitized,$(KMD_LIBRARY)) $(KMD_OWN:%=$(BUILD)/obj-suite/%.o)
 KMD_SUITE_PROGRAMS := $(SUITE_TESTS:test_%=$(BUILD)/tests/contract_%_kmd)
 
-$(KMD_OWN:%=$(BUILD)/obj-suite/%.o): CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
+$(KMD_OWN:%=$(BUILD)/obj-suite/%.o): HOST_CPPFLAGS := -Itests/unit/kmd/no_firmware $(HOST_CPPFLAGS)
 $(KMD_OWN:%=$(BUILD)/obj-suite/%.o): | $(CONTRACT)
 $(filter-out $(CHAOS_PROGRAMS),$(KMD_SUITE_PROGRAMS)): $(BUILD)/tests/contract_%_kmd: $(BUILD)/obj-suite/$(CONTRACT_SUITE)/test_%.o \
 		$(KMD_SUITE_OBJECTS) $(MANAGER_SAN)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
+	$(CC) $(HOST_CFLAGS) $(SANITIZE) $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
 .SECONDARY: $(KMD_SUITE_OBJECTS)
 TEST_PROGRAMS += $(KMD_SUITE_PROGRAMS)
 
@@ -118,16 +118,16 @@ KMD_SIM_PROGRAMS := $(KMD_SIM_TESTS:%=$(BUILD)/tests/contract_%_kmd_sim)
 $(KMD_SIM_PROGRAMS): $(BUILD)/tests/contract_%_kmd_sim: $(BUILD)/obj-suite/$(CONTRACT_SUITE)/test_%.o \
 		$(KMD_MACHINE:%=$(BUILD)/obj-suite/%.o) $(BUILD)/obj-suite/$(CONTRACT_SUITE)/kmd_on_sim.o $(BUILD)/libferry-san.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o %.a,$^) -o $@ $(CROWD_WAITS) $(SIM_LIBS) -lcmocka $(LDLIBS)
+	$(CC) $(HOST_CFLAGS) $(SANITIZE) $(filter %.o %.a,$^) -o $@ $(CROWD_WAITS) $(SIM_LIBS) -lcmocka $(LDLIBS)
 TEST_PROGRAMS += $(KMD_SIM_PROGRAMS)
 
 # Threads on the real miniport too.
 KMD_TSAN := $(KMD_LIBRARY:%.c=$(BUILD)/obj-threads/%.o) $(KMD_OWN:%=$(BUILD)/obj-tsan/%.o)
-$(KMD_OWN:%=$(BUILD)/obj-tsan/%.o): CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
+$(KMD_OWN:%=$(BUILD)/obj-tsan/%.o): HOST_CPPFLAGS := -Itests/unit/kmd/no_firmware $(HOST_CPPFLAGS)
 $(KMD_OWN:%=$(BUILD)/obj-tsan/%.o): | $(CONTRACT)
 $(BUILD)/tests/contract_threads_kmd: $(BUILD)/obj-tsan/$(CONTRACT_SUITE)/test_threads.o $(KMD_TSAN) $(MANAGER_TSAN)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fsanitize=thread $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
+	$(CC) $(HOST_CFLAGS) -fsanitize=thread $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
 .SECONDARY: $(KMD_TSAN)
 TEST_PROGRAMS += $(BUILD)/tests/contract_threads_kmd
 

@@ -13,7 +13,7 @@ $(GUEST)/ready: tests/guest/packages.sh
 $(GUEST_TESTS:%=$(GUEST)/%): $(GUEST)/%: tests/system/test_%.c tests/system/system.h tests/system/tile_images.h \
     tests/seed.h $(BUILD)/libferry.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CPPFLAGS) $< $(BUILD)/libferry.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
+	$(CC) $(HOST_CFLAGS) $(HOST_CPPFLAGS) $< $(BUILD)/libferry.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
 
 $(GUEST)/tests: tests/guest/rules.mk
 	@mkdir -p $(@D)

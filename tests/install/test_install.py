@@ -360,11 +360,36 @@ def what_pkg_config_cannot_be_told_is_refused(folder):
         assert not list(Path(folder).iterdir()), name
 
 
-def what_is_not_built_is_built_first(folder):
+def built_elsewhere(folder, *arguments, **environment):
+    """What make would do for an install if nothing was built."""
     for name in ("tools.mk", "setup.mk"):
         shutil.copy2(f"build/{name}", folder)
-    said = make("-n", f"BUILD={folder}", "VENV=build/venv", "-o", f"{folder}/tools.mk", "-o", "build/venv/ready",
-                "-o", f"{folder}/setup.mk", "install")
+    return make("-n", f"BUILD={folder}", "VENV=build/venv", "-o", f"{folder}/tools.mk", "-o", "build/venv/ready",
+                "-o", f"{folder}/setup.mk", *arguments, "install", **environment)
+
+
+def a_distributions_flags_are_used(folder):
+    """Behind ours, but for what a shared library and an object of all of it cannot do without. Tests are compiled as ever."""
+    flags = {"CFLAGS": "-O1 -flto -fPIE -DIN_C", "CXXFLAGS": "-O1 -flto -fPIE -DIN_CXX", "CPPFLAGS": "-DIN_BOTH", "LDFLAGS": "-Wl,--as-needed"}
+    given = [f"{name}={value}" for name, value in flags.items()]
+    for arguments, environment in ((given, {}), ([], flags)):
+        commands = [line.split() for line in built_elsewhere(folder, *arguments, **environment).replace("\\\n", " ").splitlines()]
+        c = [words for words in commands if words[:1] == ["gcc"] and "-c" in words]
+        cxx = [words for words in commands if words[:1] == ["g++"] and "-c" in words]
+        links = [words for words in commands if words[:1] == ["g++"] and "-c" not in words]
+        assert len(c) > 100 and len(cxx) > 8 and len(links) == 3, (len(c), len(cxx), links)
+        for words in [*c, *cxx]:
+            assert [word for word in words if word.startswith("-DIN_")] == ["-DIN_BOTH", "-DIN_C" if words in c else "-DIN_CXX"], words
+            last = [[word for word in words if re.fullmatch(alike, word)][-1] for alike in ("-O.", "-fPI[CE]", "-f(no-)?lto")]
+            assert last == ["-O1", "-fPIC", "-fno-lto"], (last, words)
+        assert all(words[1] == "-Wl,--as-needed" for words in links), links
+    said = make("-n", "-W", "host-driver/link/tlp.c", "-o", "build/flags", *given, "build/obj/host-driver/link/tlp.o",
+                "build/obj-san/host-driver/link/tlp.o")
+    assert len(re.findall("^gcc .*-DIN_C ", said, re.M)) == 1 and len(re.findall("^gcc .*tlp.o$", said, re.M)) == 2, said
+
+
+def what_is_not_built_is_built_first(folder):
+    said = built_elsewhere(folder)
     for step in ("verilator --cc", "image.py", "handles.c", f"libferry.so.{VERSION}", "objcopy", "install.sh install"):
         assert step in said, f"make install does not {step}"
 
@@ -400,7 +425,7 @@ CASES = [exactly_these_files_are_installed, folders_can_be_entered_whatever_the_
          what_depends_on_the_machine_can_stand_elsewhere, the_shared_library_is_bound_when_it_is_loaded,
          installing_writes_nothing_here,
          places_are_given_whole, what_pkg_config_cannot_be_told_is_refused,
-         what_is_not_built_is_built_first, manual_pages_are_clean, the_tools_page_has_what_the_tool_has,
+         what_is_not_built_is_built_first, a_distributions_flags_are_used, manual_pages_are_clean, the_tools_page_has_what_the_tool_has,
          the_simulators_page_has_what_the_simulator_has,
          the_librarys_page_names_calls_that_are_there]
 

@@ -20,7 +20,7 @@ $(BUILD)/tests/simulator: tests/links/test_simulator.py $(BUILD)/ferry $(BUILD)/
 $(BUILD)/system/serial_end: tests/links/serial_end.c $(BUILD)/obj/sim/server/device.o $(BUILD)/obj/sim/server/pty.o $(BUILD)/libferry.a \
     tests/unit/link/noisy_channel.h tests/seed.h tests/links/c_end.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CPPFLAGS) -c $< -o $@.o
+	$(CC) $(HOST_CFLAGS) $(HOST_CPPFLAGS) -c $< -o $@.o
 	$(CXX) $@.o $(filter %.o %.a,$^) $(SIM_LIBS) $(LDLIBS) -o $@
 
 $(BUILD)/tests/serial: tests/links/test_serial.py tests/links/frames.py $(BUILD)/ferry $(BUILD)/ferry-sim \
@@ -32,12 +32,12 @@ $(BUILD)/tests/serial: tests/links/test_serial.py tests/links/frames.py $(BUILD)
 $(BUILD)/system/usb_end: tests/links/usb_end.c $(BUILD)/obj/sim/server/device.o $(BUILD)/obj/sim/server/redir.o $(BUILD)/libferry.a \
     tests/links/c_end.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CPPFLAGS) -c $< -o $@.o
+	$(CC) $(HOST_CFLAGS) $(HOST_CPPFLAGS) -c $< -o $@.o
 	$(CXX) $@.o $(filter %.o %.a,$^) -lusbredirparser $(SIM_LIBS) $(LDLIBS) -o $@
 
 $(BUILD)/system/libusb_redir.so: tests/links/libusb_redir.c $(FLAGS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fPIC -shared -fvisibility=hidden -Wl,-soname,libusb-1.0.so.0 $< -lusbredirparser -o $@
+	$(CC) $(HOST_CFLAGS) -fPIC -shared -fvisibility=hidden -Wl,-soname,libusb-1.0.so.0 $< -lusbredirparser -o $@
 
 $(BUILD)/tests/usb: tests/links/test_usb.py $(addprefix tests/links/,redir.py frames.py peers.py) $(BUILD)/ferry $(BUILD)/ferry-sim \
     $(BUILD)/system/usb_end $(BUILD)/system/libusb_redir.so

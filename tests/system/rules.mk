@@ -91,7 +91,7 @@ THREAD_OBJECTS = $(THREAD_SOURCES:%.c=$(BUILD)/obj-threads/%.o)
 
 $(BUILD)/obj-threads/%.o: %.c $(FLAGS) tests/system/rules.mk | $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(FOR_A_SECOND) $(THREAD_SANITIZE) $(CPPFLAGS) -I$(BUILD)/firmware -MMD -MP -c $< -o $@
+	$(CC) $(HOST_CFLAGS) $(FOR_A_SECOND) $(THREAD_SANITIZE) $(HOST_CPPFLAGS) -I$(BUILD)/firmware -MMD -MP -c $< -o $@
 
 THREAD_TESTS := $(addprefix $(BUILD)/tests/system_,threads thread_programs thread_closes va_threads poll_threads poll_ends_threads)
 $(BUILD)/tests/system_threads: tests/system/test_threads.c
@@ -102,7 +102,7 @@ $(BUILD)/tests/system_poll_threads: tests/system/test_poll.c tests/system/poll_l
 $(BUILD)/tests/system_poll_ends_threads: tests/system/test_poll_ends.c tests/system/poll_loops.h
 $(THREAD_TESTS): tests/system/adapter_inside.h tests/system/system.h tests/seed.h $$(THREAD_OBJECTS) $$(SIM_DEVICE_OBJECTS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(FOR_A_SECOND) $(THREAD_SANITIZE) $(CPPFLAGS) $(filter %.c %.o,$^) $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
+	$(CC) $(HOST_CFLAGS) $(FOR_A_SECOND) $(THREAD_SANITIZE) $(HOST_CPPFLAGS) $(filter %.c %.o,$^) $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
 -include $(shell find $(BUILD)/obj-threads -name '*.d' 2>/dev/null)
 
 TEST_PROGRAMS += $(THREAD_TESTS) $(BUILD)/tests/system_thread_programs_model2 $(BUILD)/tests/system_thread_closes_model2

@@ -6,7 +6,7 @@ TIMING := $(BUILD)/timing
 # Verilator's own reader of its wave files is among what the simulation links.
 $(TIMING)/moments: tests/timing/moments.c $(BUILD)/libferry.a $(wildcard host-driver/device/*.h host-driver/link/*.h) $(FLAGS) | $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CPPFLAGS) -isystem $(SIM_INCLUDE) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
+	$(CC) $(HOST_CFLAGS) $(HOST_CPPFLAGS) -isystem $(SIM_INCLUDE) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
 
 .PHONY: timing-diagrams
 timing-diagrams: $(TIMING)/moments

@@ -12,6 +12,6 @@ $(BUILD)/tests/device: $(addprefix tests/unit/device/,rig.c test_device.c test_d
 $(BUILD)/tests/device_threads: tests/unit/device/test_threads.c tests/unit/device/fake_link.c $(DEVICE_TESTED) \
     $(DEVICE_TEST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fsanitize=thread $(CPPFLAGS) -I$(BUILD)/firmware -Itests/unit/device $(filter %.c,$^) -o $@ -lcmocka $(LDLIBS)
+	$(CC) $(HOST_CFLAGS) -fsanitize=thread $(HOST_CPPFLAGS) -I$(BUILD)/firmware -Itests/unit/device $(filter %.c,$^) -o $@ -lcmocka $(LDLIBS)
 
 TEST_PROGRAMS += $(BUILD)/tests/device $(BUILD)/tests/device_threads

@@ -27,11 +27,11 @@ FIRMWARE_CORE_RTL := $(wildcard rtl/cpu/*.v rtl/engine/ferry_rectangle*.v) rtl/e
 
 $(FIRMWARE_CORE)/%.o: $(FIRMWARE_TEST)/%.c $(wildcard $(FIRMWARE_TEST)/*.h) $(FLAGS) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -I$(GENERATED) -I$(FIRMWARE_TEST) -c $< -o $@
+	$(CC) $(HOST_CFLAGS) -I$(GENERATED) -I$(FIRMWARE_TEST) -c $< -o $@
 
 $(FIRMWARE_CORE)/firmware_image.o: $(FIRMWARE_IMAGE) $(FLAGS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -c $< -o $@
+	$(CC) $(HOST_CFLAGS) -c $< -o $@
 
 # $(call firmware_core,CORE,CORE FILES,FLAGS); it is new also when nothing of it changed
 firmware_core = $(VERILATE) --cc --exe --build -O3 --Mdir $(FIRMWARE_CORE)/verilated-$(1) --top-module core_machine $(RTL_FLAGS) \

@@ -17,6 +17,6 @@ $(BUILD)/tests/lab_packed: private LAB_WRAPS := -Wl,--wrap=pwrite,--wrap=pread
 $(BUILD)/tests/lab_ahead_threads: tests/unit/lab/test_lab_ahead.c tests/unit/lab/small_traces.h tests/seed.h \
     $(LAB_SOURCES:%.c=$(BUILD)/obj-threads/%.o) $$(MANAGER_TSAN) $(HOST_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(FOR_A_SECOND) $(THREAD_SANITIZE) $(CPPFLAGS) $(filter %.c %.o,$^) -o $@ -lcmocka -lz -lpthread
+	$(CC) $(HOST_CFLAGS) $(FOR_A_SECOND) $(THREAD_SANITIZE) $(HOST_CPPFLAGS) $(filter %.c %.o,$^) -o $@ -lcmocka -lz -lpthread
 
 TEST_PROGRAMS += $(LAB_PROGRAMS) $(BUILD)/tests/lab_ahead_threads

@@ -56,7 +56,7 @@ TEST_PROGRAMS += $(BUILD)/tests/redir
 $(BUILD)/tests/serial_sim: tests/unit/sim/test_serial_sim.c $(SIM_SERIAL_OBJECTS) $(BUILD)/libferry.a $(HOST_HEADERS) \
     $(wildcard sim/*.h) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CPPFLAGS) -c $< -o $@.o
+	$(CC) $(HOST_CFLAGS) $(HOST_CPPFLAGS) -c $< -o $@.o
 	$(CXX) $@.o $(SIM_SERIAL_OBJECTS) $(BUILD)/libferry.a -o $@ -lcmocka $(SIM_LIBS) $(LDLIBS)
 
 TEST_PROGRAMS += $(BUILD)/tests/serial_sim
