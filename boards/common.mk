@@ -78,15 +78,20 @@ $(OUT)/netlist.json: $(TOP).v $(RTL) $(wildcard $(ROOT)/rtl/*.vh $(ROOT)/rtl/*/*
 # The board on a desk, where its folder says what stands there; another rate with SIXTEENTHS. Made anew each time: it takes what
 # is here now.
 SIM_RATE = $(if $(SIXTEENTHS),$(shell awk 'BEGIN { printf "%.0f", $(MHZ) * 16e6 / $(SIXTEENTHS) }'),$(BAUD))
+# What the netlist is given with `-set NAME VALUE`, as an instance's parameters.
+SIM_OPTIONS = $(shell echo '-set NAME "$(NAME)" $(OPTIONS) $(PARAMETERS)' | sed -E 's/\\//g; $(if \
+    $(SIXTEENTHS),s/-set +BIT_SIXTEENTHS +[^ ]+//g; )s/-set +(\w+) +("[^"]*"|[^ ]+)/.\1(\2),/g')
 OSCILLATOR ?= $(shell sed -n 's/^FREQUENCY PORT "[^"]*" *\([0-9.]*\) *MHZ;.*/\1/p' $(PINS) | head -n 1)
 sim: memory
 	@test -e board_pins.v || { echo "there is no board_pins.v here: boards/template has one, with the memory chip beside the board \
 	(of the ULX3S: make build/boards/ulx3s-sim at the root)"; exit 1; }
+	@test -z '$(OPTIONS)$(PARAMETERS)' || grep -q '`OPTIONS' board_pins.v || { echo "board_pins.v hands no OPTIONS to $(TOP): boards/template \
+	has the lines for it"; exit 1; }
 	@test -n "$(OSCILLATOR)" || { echo "$(PINS) has no line: FREQUENCY PORT \"...\" 25 MHZ; or say OSCILLATOR=25"; exit 1; }
 	@$(call CHECK,values)
 	@rm -f $(ROOT)/build/boards/$(NAME)-sim
 	@$(MAKE) --no-print-directory -C $(ROOT) build/boards/$(NAME)-sim OWN_NAME=$(NAME) OWN_FOLDER=$(CURDIR) OWN_TOP=$(TOP) \
-	    OWN_MHZ=$(OSCILLATOR) SIXTEENTHS=$(SIXTEENTHS)
+	    OWN_MHZ=$(OSCILLATOR) SIXTEENTHS=$(SIXTEENTHS) OWN_OPTIONS='$(SIM_OPTIONS)'
 	@echo "$(ROOT)/build/boards/$(NAME)-sim $(SIM_RATE)   runs it, and says its port: ferry info --backend uart:PORT@$(SIM_RATE)"
 
 netlist: $(OUT)/netlist.json

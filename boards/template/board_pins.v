@@ -37,6 +37,10 @@ module board_pins #(
         // Another rate than the flashed one: `make sim SIXTEENTHS=64`.
         .BIT_SIXTEENTHS(`SIXTEENTHS),
 `endif
+`ifdef OPTIONS
+        // NAME and OPTIONS of the Makefile, as the netlist has them.
+        `OPTIONS
+`endif
         .FIRMWARE_HEX(FIRMWARE_HEX)
     ) board (
         .clk_in(oscillator), .rxd(rxd), .txd(txd), .led(led[2]), .sdram_clk(sdram_clk), .sdram_cke(cke), .sdram_csn(csn),

@@ -20,11 +20,12 @@ $(BUILD)/boards/colorlight-i5-sim-fast: BOARD_SIM_IS := -GBIT_SIXTEENTHS=64
 $(BUILD)/boards/colorlight-i5-sim-fast: BOARD_SIM_WHAT = $(BOARD_SIM_COLORLIGHT)
 $(BUILD)/boards/ulx3s-usb-sim: BOARD_SIM_IS := -GNAME='"ulx3s-85f-usb"' -GTRANSPORT='"usb"'
 $(BUILD)/boards/ulx3s-usb-sim: BOARD_SIM_LIBS := -LDFLAGS -lusbredirparser
-# A board of one's own, by `make sim` in its folder (boards/common.mk), which says the folder, its name and top, and the oscillator's MHz.
+# A board of one's own, by `make sim` in its folder (boards/common.mk), which says the folder, its name and top, the oscillator's MHz and
+# the top's parameters.
 ifdef OWN_NAME
 OWN_SIM := $(BUILD)/boards/$(OWN_NAME)-sim
 OWN_CORE := $(BUILD)/boards/$(OWN_NAME)/litedram_core.v
-$(OWN_SIM): BOARD_SIM_IS := $(if $(SIXTEENTHS),-DSIXTEENTHS=$(SIXTEENTHS)) \
+$(OWN_SIM): BOARD_SIM_IS := $(if $(SIXTEENTHS),-DSIXTEENTHS=$(SIXTEENTHS)) '-DOPTIONS=$(OWN_OPTIONS)' \
     -CFLAGS -DHALF_CLOCK=$(shell awk 'BEGIN { printf "%.0f", 500000 / $(OWN_MHZ) }')
 $(OWN_SIM): BOARD_SIM_WHAT = --top-module board_pins -GFIRMWARE_HEX='"$(FIRMWARE_HEX)"' \
     $(OWN_FOLDER)/board_pins.v $(OWN_FOLDER)/$(OWN_TOP).v $(OWN_CORE) $(RTL_CORE)
