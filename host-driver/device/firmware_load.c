@@ -87,7 +87,7 @@ static void say_why_not(struct ferry_gpu *gpu, int error)
     const uint32_t theirs = told(gpu, FERRY_BAR0_FIRMWARE_VERSION), hardware = gpu->info.contract_version;
     if (error == FERRY_ERROR_CONTRACT) {
         ferry_problem_set("the firmware has contract %u.%u, the hardware %u.%u, this driver %u.%u: take all from one "
-                          "release, in its tree `make`, and for a board `make -C boards/X flash`",
+                          "release, in its tree `make build/ferry`, and for a board `make -C boards/X flash`",
                           theirs >> 16, theirs & 0xffff, hardware >> 16, hardware & 0xffff,
                           FERRY_CONTRACT_VERSION >> 16, FERRY_CONTRACT_VERSION & 0xffff);
     } else if (error == FERRY_ERROR_FIRMWARE) {

@@ -24,7 +24,7 @@ void ferry_problem_set(const char *format, ...)
 int ferry_problem_contract(const char *where, uint32_t version)
 {
     ferry_problem_set("the device at %s has contract %u.%u, this driver %u.%u: take both from one release, "
-                      "in its tree `make`, and for a board `make -C boards/X flash`",
+                      "in its tree `make build/ferry`, and for a board `make -C boards/X flash`",
                       where, version >> 16, version & 0xffff, FERRY_CONTRACT_VERSION >> 16,
                       FERRY_CONTRACT_VERSION & 0xffff);
     return FERRY_ERROR_CONTRACT;
