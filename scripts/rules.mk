@@ -4,25 +4,31 @@
 # What was found of scripts/tools.txt; names the firmware's compiler.
 TOOLS := $(BUILD)/tools.mk
 
+# `make install TOOLS_FOR=install`, for packages: nothing is looked for that only tests, proofs and figures need.
+ifneq ($(filter-out install,$(TOOLS_FOR)),)
+$(error TOOLS_FOR is "install" or nothing, not "$(TOOLS_FOR)")
+endif
+SETUP := TOOLS_FOR='$(TOOLS_FOR)' scripts/setup.sh
+
 $(TOOLS): scripts/tools.txt scripts/setup.sh
-	@scripts/setup.sh tools $@
+	@$(SETUP) tools $@
 
 # What only says something, or takes away, needs no tools; nor does asking what make would do.
-NEEDS_NOTHING := help clean print-libs
+NEEDS_NOTHING := help clean print-libs uninstall
 CHANGES_NOTHING := $(if $(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),help)),$(if \
     $(findstring n,$(filter-out --% %=%,$(firstword $(MAKEFLAGS)))),yes),yes)
 
 # After an upgrade of the system, with another PATH or in another folder: what is there is of other tools.
 ifneq ($(CHANGES_NOTHING),yes)
-STALE := $(shell scripts/setup.sh stale $(TOOLS) $(VENV))
+STALE := $(shell $(SETUP) stale $(TOOLS) $(VENV))
 ifneq ($(STALE),)
 .PHONY: stale
 $(STALE): stale
 endif
 endif
 
-$(VENV)/ready: scripts/requirements.txt scripts/requirements-sweep.txt scripts/setup.sh $(TOOLS)
-	@scripts/setup.sh python $(VENV)
+$(VENV)/ready: $(addprefix scripts/requirements,.txt -install.txt -sweep.txt) scripts/setup.sh $(TOOLS)
+	@$(SETUP) python $(VENV)
 
 # Where the packaged soft cores keep their Verilog.
 $(BUILD)/setup.mk: $(TOOLS) $(VENV)/ready scripts/rules.mk

@@ -6,11 +6,12 @@
 # Every failure is one line that says what to do. OUTPUT.mk names the firmware's compiler, which has several spellings, and
 # in comments the tools that were found; `stale` prints what of OUTPUT.mk and VENV_DIRECTORY/ready is of other tools than
 # those that are here now. What was compiled beside OUTPUT.mk by other compilers goes: a linker takes no objects of two
-# Verilators.
+# Verilators. With TOOLS_FOR=install in the environment, only what `make install` takes is looked for and put into the environment.
 set -u
 unset CDPATH PYTHONPATH PYTHONHOME PIP_TARGET PIP_PREFIX
 export PIP_USER=0 # An environment takes no user's packages.
 here=$(cd "$(dirname "$0")" && pwd)
+only=${TOOLS_FOR-} requirements=requirements${TOOLS_FOR:+-$TOOLS_FOR}.txt
 log=$(mktemp) || { echo "setup: no folder for temporary files; set TMPDIR to one" >&2; exit 1; }
 trap 'rm -f "$log" "$log.out"' EXIT
 
@@ -26,7 +27,7 @@ alone() {
     flock 9
 }
 
-table() { sed -e '/^#/d' "$here/tools.txt"; }
+table() { sed -e '/^#/d' ${only:+-e '/  tests: /d'} "$here/tools.txt"; }
 
 version_of() {
     case $1 in
@@ -107,8 +108,8 @@ tools_here() {
 
 compilers() { grep -E '^# (gcc|g\+\+|clang|verilator|riscv[^ ]*) '; }
 
-# The Python that an environment is made of, and where it is: its commands name it.
-environment_here() { echo "$(realpath "$1/bin/python") $(realpath "$1")"; }
+# The Python that an environment is made of, where it is, since its commands name that, and what for where that is not all.
+environment_here() { echo "$(realpath "$1/bin/python") $(realpath "$1")${only:+ for $only}"; }
 
 stale() {
     [ ! -f "$1" ] || [ "$(grep '^# ' "$1")" = "$(tools_here)" ] || echo "$1"
@@ -164,9 +165,9 @@ python_environment() {
         fail "cannot make a Python environment in $venv; run: $python -m venv $venv"
     fi
     say "Python environment in $venv"
-    if ! "$venv/bin/python" -m pip install --disable-pip-version-check -q -r "$here/requirements.txt" >"$log" 2>&1; then
+    if ! "$venv/bin/python" -m pip install --disable-pip-version-check -q -r "$here/$requirements" >"$log" 2>&1; then
         tail -n 3 "$log" >&2
-        fail "pip failed (is the network there?); run: $venv/bin/python -m pip install -r scripts/requirements.txt"
+        fail "pip failed (is the network there?); run: $venv/bin/python -m pip install -r scripts/$requirements"
     fi
     environment_here "$venv" >"$venv/ready"
 }

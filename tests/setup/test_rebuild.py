@@ -174,7 +174,7 @@ def what_verilator_read_is_a_prerequisite():
 
 # What no compiler tells.
 NEEDS = [("build/tools.mk", "scripts/tools.txt"), ("build/tools.mk", "scripts/setup.sh"),
-         ("build/venv/ready", "scripts/requirements.txt"), ("build/venv/ready", "scripts/requirements-sweep.txt"),
+         *(("build/venv/ready", f"scripts/requirements{name}.txt") for name in ("", "-install", "-sweep")),
          ("build/firmware/firmware.elf", "firmware/link.ld"),
          ("build/firmware/firmware.elf", "firmware/stack_bound.py"), ("build/firmware/firmware.hex", "firmware/image.py"),
          ("build/sim/device_plain.o", "build/sim/plain/Vferry_plain.mk"),
@@ -245,8 +245,10 @@ def elsewhere(folder):
 
 
 def saying_what_to_link_builds_nothing():
-    """With other compilers than before too, after which all else is made anew."""
+    """With other compilers than before too, after which all else is made anew. Nor does taking away what was installed."""
     with tempfile.TemporaryDirectory() as folder:
+        make(f"BUILD={folder}/build", f"PREFIX={folder}/prefix", "uninstall")
+        assert os.listdir(folder) == [], os.listdir(folder)
         said = make(f"BUILD={folder}/build", "print-libs").split()
         assert "-lstdc++" in said and all(word.startswith("-") for word in said), said
         assert os.listdir(folder) == [], os.listdir(folder)
@@ -298,10 +300,10 @@ def other_tools_are_noticed():
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "scripts").mkdir()
         script, said = Path(folder) / "scripts/setup.sh", Path(folder) / "said"
-        script.write_text('#!/bin/sh\necho "$1" >> said\ncase $1 in stale) cat changed 2>/dev/null;; tools) rm -f changed; echo > $2;;\n'
+        script.write_text('#!/bin/sh\necho "$1${TOOLS_FOR:+-$TOOLS_FOR}" >> said\ncase $1 in stale) cat changed 2>/dev/null;; tools) rm -f changed; echo > $2;;\n'
                           '*) mkdir -p $2; rm -f changed; echo > $2/ready;; esac\n')
         script.chmod(0o755)
-        for name in ("tools.txt", "requirements.txt", "requirements-sweep.txt", "rules.mk"):
+        for name in ("tools.txt", "requirements.txt", "requirements-install.txt", "requirements-sweep.txt", "rules.mk"):
             shutil.copy(f"scripts/{name}", f"{folder}/scripts")
         Path(folder, "build").mkdir()
         Path(folder, "Makefile").write_text("include scripts/rules.mk\ninclude build/tools.mk build/setup.mk\n")
@@ -311,7 +313,7 @@ def other_tools_are_noticed():
             done = subprocess.run(["make", "-C", folder, "BUILD=build", "VENV=build/venv", "PYTHON=true", *options, "setup"], check=False,
                                   capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
             assert done.returncode == 0, done.stderr
-            return [line for line in said.read_text().split() if line != "stale"]
+            return [line for line in said.read_text().split() if not line.startswith("stale")]
 
         assert asked() == ["tools", "python"]
         assert asked() == []
@@ -320,6 +322,11 @@ def other_tools_are_noticed():
             assert asked("-n") == [], "-n changes something"
             assert asked() == wanted, (changed, said.read_text())
         assert asked() == []
+        Path(folder, "changed").write_text("build/tools.mk")
+        assert asked("TOOLS_FOR=install") == ["tools-install", "python-install"] and "stale-install\n" in said.read_text()
+        done = subprocess.run(["make", "-C", folder, "BUILD=build", "TOOLS_FOR=tests", "setup"], capture_output=True, text=True, check=False,
+                              env=ENVIRONMENT)
+        assert done.returncode and 'TOOLS_FOR is "install" or nothing' in done.stderr, done
 
 
 def make_n_runs_nothing():

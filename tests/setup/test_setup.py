@@ -43,7 +43,7 @@ COMMANDS = {
 }
 
 
-def run(folder, arguments, *machine, without=(), missing="-none-", **commands):
+def run(folder, arguments, *machine, without=(), missing="-none-", tools_for="", **commands):
     """Runs set-up where every tool of the table is there but those of `without`; `missing` is what gcc and clang lack."""
     stand_ins = Path(folder) / "bin"
     stand_ins.mkdir(exist_ok=True)
@@ -62,7 +62,7 @@ def run(folder, arguments, *machine, without=(), missing="-none-", **commands):
             (stand_ins / name).chmod(0o755)
             os.utime(stand_ins / name, (0, 0))
     environment = {"PATH": str(stand_ins), "STAND_INS": str(stand_ins), "CHMOD": shutil.which("chmod"), "MISSING": missing,
-                   "APT_LOG": f"{folder}/apt.log"}
+                   "APT_LOG": f"{folder}/apt.log", "TOOLS_FOR": tools_for}
     done = subprocess.run([shutil.which("bash"), SETUP, *arguments], capture_output=True, text=True, env=environment, check=False)
     log = Path(folder) / "apt.log"
     return done, log.read_text() if log.exists() else ""
@@ -175,6 +175,51 @@ def versions_are_numbers_not_text(folder):
     """As text, 4.13 comes before 4.8 and 0.9 behind 0.23."""
     done, _ = run(folder, ["tools", f"{folder}/tools.mk"], z3='echo "Z3 version 4.13.3 - 64 bit"', yosys='echo "Yosys 0.9"')
     assert last_line(done) == "setup: missing or too old: yosys 0.23 or newer; install them, or put them on PATH", last_line(done)
+
+
+TESTS_ALONE = ["clang", "yosys", "yosys-smtbmc", "z3", "lspci", "iverilog", "pkg-config", "groff", "nextpnr-ice40",
+               "chromium-headless-shell", "chromium"]
+
+
+def what_is_installed_is_made_without_the_tools_of_tests(folder):
+    """Where it is said that nothing else is wanted; whoever then wants tests is told what is missing."""
+    arguments = ["tools", f"{folder}/tools.mk"]
+    settings = {"without": TESTS_ALONE, "missing": "cmocka"}
+    done, log = run(folder, arguments, "root", "nothing_arrives", tools_for="install", **settings)
+    assert (done.returncode, done.stderr, log) == (0, "", ""), (done, log)
+    stale = ["stale", f"{folder}/tools.mk", f"{folder}/venv"]
+    assert run(folder, stale, tools_for="install", **settings)[0].stdout == ""
+    done, log = run(folder, arguments, "root", "nothing_arrives", **settings)
+    missing = {"clang", "libclang-rt-dev", "yosys", "z3", "libcmocka-dev", "pciutils", "iverilog", "pkgconf", "groff-base", "nextpnr-ice40",
+               "chromium-headless-shell"}
+    # The interpreter as a library is looked for on the real machine.
+    assert missing <= set(log.splitlines()[1].removesuffix(WAIT).split()[3:]) <= missing | {"libpython3-dev"}, log
+    for name in ("verilator", "gcc", RISCV[0], "python3"):
+        with tempfile.TemporaryDirectory() as inner:
+            done, _ = run(inner, ["tools", f"{inner}/tools.mk"], tools_for="install", without=[*TESTS_ALONE, name])
+        assert done.returncode == 1 and f" {name} " in last_line(done), (name, done)
+
+
+def what_is_installed_takes_less_of_python(folder):
+    """An environment for it is none for tests: what those need would not be there."""
+    for name in ("setup.sh", "tools.txt"):
+        shutil.copy(f"scripts/{name}", folder)
+    Path(folder, "requirements.txt").write_text("ferry-nothing==1.0\n")
+    Path(folder, "requirements-install.txt").write_text("")
+
+    def setup(tools_for, *arguments):
+        return subprocess.run(["bash", f"{folder}/setup.sh", *arguments], capture_output=True, text=True, check=False,
+                              env=dict(os.environ, PIP_NO_INDEX="1", PIP_FIND_LINKS=folder, TOOLS_FOR=tools_for))
+
+    stale = ["stale", f"{folder}/tools.mk", f"{folder}/venv"]
+    done = setup("install", "python", f"{folder}/venv")
+    assert done.returncode == 0 and setup("install", *stale).stdout == "", done
+    assert setup("", *stale).stdout == f"{folder}/venv/ready\n"
+    done = setup("", "python", f"{folder}/venv")
+    assert done.returncode == 1 and last_line(done).endswith("-r scripts/requirements.txt"), done
+    Path(folder, "requirements-install.txt").write_text("ferry-nothing==1.0\n")
+    done = setup("install", "python", f"{folder}/venv")
+    assert done.returncode == 1 and last_line(done).endswith("-r scripts/requirements-install.txt"), done
 
 
 def each_spelling_of_the_compiler_counts(folder):
@@ -353,7 +398,7 @@ def a_folder_of_somebody_else_is_named(folder):
         assert done.returncode == 1 and done.stderr.startswith("setup: cannot write ") and done.stderr.count("\n") == 1, done.stderr
 
 
-CASES = [a_second_set_up_waits, what_comes_with_a_tool_is_looked_for, other_compilers_make_everything_anew,
+CASES = [what_is_installed_is_made_without_the_tools_of_tests, what_is_installed_takes_less_of_python, a_second_set_up_waits, what_comes_with_a_tool_is_looked_for, other_compilers_make_everything_anew,
          an_environment_of_another_place_or_python_is_stale, a_users_settings_of_python_do_no_harm, an_old_python_makes_no_environment,
          a_folder_of_somebody_else_is_named,
          the_tools_of_debian_12_count, versions_are_numbers_not_text, each_spelling_of_the_compiler_counts,
