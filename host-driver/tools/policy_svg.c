@@ -44,6 +44,16 @@ static double scale(const struct ferry_policy_size *size, uint64_t frames)
     return (double)most;
 }
 
+// Whether a line leaves the scale in the warm-up: the table's worst frame stands in no picture then.
+static bool cut_off(const struct ferry_policy_size *size, uint64_t frames, double most)
+{
+    for (size_t k = 0; k < size->row_count; k++)
+        for (uint64_t i = 0; i < FERRY_LAB_WARM_UP && i < frames; i++)
+            if ((double)size->rows[k].outcome.frame_bytes[i] > most)
+                return true;
+    return false;
+}
+
 static void line(FILE *file, const struct ferry_policy_row *row, const char *colour, uint64_t frames, double top,
                  double most, bool bold)
 {
@@ -66,7 +76,10 @@ static void panel(FILE *file, const struct ferry_policy_report *report, const st
     double most = scale(size, frames);
     fprintf(file, "<text x=\"%.0f\" y=\"%.0f\" font-weight=\"bold\">%s of video memory", LEFT, top - 12,
             ferry_size_text(size->bytes, text));
-    fprintf(file, ": bytes in and out a %s</text>\n", unit);
+    fprintf(file, ": bytes in and out a %s", unit);
+    if (cut_off(size, frames, most))
+        fprintf(file, ", the first %u cut off at the top", FERRY_LAB_WARM_UP);
+    fputs("</text>\n", file);
     fprintf(
         file,
         "<g fill=\"#57606a\" text-anchor=\"end\"><text x=\"%.0f\" y=\"%.0f\">%s</text><text x=\"%.0f\" "
