@@ -88,8 +88,8 @@ include contract/rules.mk
 -include host-driver/rules.mk
 -include tests/rules.mk
 
-FLAGS_NOW := $(strip $(CC) $(CXX) $(HOST_CFLAGS) $(HOST_CPPFLAGS) $(SANITIZE) $(FOR_A_SECOND) $(SIM_CXXFLAGS) $(LDLIBS) $(CPU_CORE) $(CPU_VARIANT) \
-    $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS) $(LDFLAGS))
+FLAGS_NOW := $(strip $(CC) $(CXX) $(HOST_CFLAGS) $(HOST_CPPFLAGS) $(SANITIZE) $(FOR_A_SECOND) $(SIM_CXXFLAGS) $(LDLIBS) $(CPU_CORE) \
+    $(CPU_VARIANT) $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS) $(LDFLAGS))
 # Written once set-up has told whoever may not write here.
 ifeq ($(CHANGES_NOTHING)$(if $(wildcard $(TOOLS)),,yes),)
 ifneq ($(file <$(FLAGS)),$(FLAGS_NOW))

@@ -48,7 +48,8 @@ $(BUILD)/tests/inject_public: $(INJECT_PUBLIC) $(INJECT_MANAGER) $(INJECT_KMD) $
 	    -lcmocka -lpthread
 # Two submissions of one queue that fail at the same time.
 INJECT_TWO := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject plain_model test_two_submits)
-$(addprefix $(BUILD)/obj-suite/$(INJECT_ROOM)/,plain_model.o test_two_submits.o): HOST_CPPFLAGS := -Itests/unit/kmd/no_firmware $(HOST_CPPFLAGS)
+$(addprefix $(BUILD)/obj-suite/$(INJECT_ROOM)/,plain_model.o test_two_submits.o): \
+    HOST_CPPFLAGS := -Itests/unit/kmd/no_firmware $(HOST_CPPFLAGS)
 $(BUILD)/tests/inject_two_submits: $(INJECT_TWO) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) \
 		$(patsubst %.c,$(BUILD)/obj-san/%.o,$(wildcard sim/model/*.c))
 	@mkdir -p $(@D)

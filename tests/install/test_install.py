@@ -370,7 +370,8 @@ def built_elsewhere(folder, *arguments, **environment):
 
 def a_distributions_flags_are_used(folder):
     """Behind ours, but for what a shared library and an object of all of it cannot do without. Tests are compiled as ever."""
-    flags = {"CFLAGS": "-O1 -flto -fPIE -DIN_C", "CXXFLAGS": "-O1 -flto -fPIE -DIN_CXX", "CPPFLAGS": "-DIN_BOTH", "LDFLAGS": "-Wl,--as-needed"}
+    flags = {"CFLAGS": "-O1 -flto -fPIE -DIN_C", "CXXFLAGS": "-O1 -flto -fPIE -DIN_CXX", "CPPFLAGS": "-DIN_BOTH",
+             "LDFLAGS": "-Wl,--as-needed"}
     given = [f"{name}={value}" for name, value in flags.items()]
     for arguments, environment in ((given, {}), ([], flags)):
         commands = [line.split() for line in built_elsewhere(folder, *arguments, **environment).replace("\\\n", " ").splitlines()]

@@ -145,7 +145,8 @@ def others():
     versions = [f"{v >> 16}.{v & 0xffff}" for v in (newer, frames.VERSION)]
     cases = (("another_contract_that_refuses", 4, ["CONTRACT", "has contract {}, this driver {}".format(*versions)],
               lambda session: frames.hello(session, newer, 1 | frames.REFUSED_CONTRACT << 8)),
-             ("another_contract_that_accepts", 4, ["CONTRACT", "take both from one release", "`make build/ferry`", "make -C boards/X flash"],
+             ("another_contract_that_accepts", 4, ["CONTRACT", "take both from one release", "`make build/ferry`",
+                                                   "make -C boards/X flash"],
               lambda session: frames.hello(session, newer, 1 | frames.ACCEPTED << 8)),
              ("a_silent_port", 4, ["TIMEOUT", "nothing at", "is 3000000 its baud rate (uart:PORT@BAUD)?"], lambda _: b""),
              ("a_terminal", 4, ["TIMEOUT", "nothing of what is said at", "baud rate"], lambda _: b"\r\nlogin: "),

@@ -300,7 +300,8 @@ def other_tools_are_noticed():
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "scripts").mkdir()
         script, said = Path(folder) / "scripts/setup.sh", Path(folder) / "said"
-        script.write_text('#!/bin/sh\necho "$1${TOOLS_FOR:+-$TOOLS_FOR}" >> said\ncase $1 in stale) cat changed 2>/dev/null;; tools) rm -f changed; echo > $2;;\n'
+        script.write_text('#!/bin/sh\necho "$1${TOOLS_FOR:+-$TOOLS_FOR}" >> said\ncase $1 in stale) cat changed 2>/dev/null;;\n'
+                          'tools) rm -f changed; echo > $2;;\n'
                           '*) mkdir -p $2; rm -f changed; echo > $2/ready;; esac\n')
         script.chmod(0o755)
         for name in ("tools.txt", "requirements.txt", "requirements-install.txt", "requirements-sweep.txt", "rules.mk"):
@@ -324,8 +325,8 @@ def other_tools_are_noticed():
         assert asked() == []
         Path(folder, "changed").write_text("build/tools.mk")
         assert asked("TOOLS_FOR=install") == ["tools-install", "python-install"] and "stale-install\n" in said.read_text()
-        done = subprocess.run(["make", "-C", folder, "BUILD=build", "TOOLS_FOR=tests", "setup"], capture_output=True, text=True, check=False,
-                              env=ENVIRONMENT)
+        done = subprocess.run(["make", "-C", folder, "BUILD=build", "TOOLS_FOR=tests", "setup"], capture_output=True, text=True,
+                              check=False, env=ENVIRONMENT)
         assert done.returncode and 'TOOLS_FOR is "install" or nothing' in done.stderr, done
 
 

@@ -398,7 +398,8 @@ def a_folder_of_somebody_else_is_named(folder):
         assert done.returncode == 1 and done.stderr.startswith("setup: cannot write ") and done.stderr.count("\n") == 1, done.stderr
 
 
-CASES = [what_is_installed_is_made_without_the_tools_of_tests, what_is_installed_takes_less_of_python, a_second_set_up_waits, what_comes_with_a_tool_is_looked_for, other_compilers_make_everything_anew,
+CASES = [what_is_installed_is_made_without_the_tools_of_tests, what_is_installed_takes_less_of_python,
+         a_second_set_up_waits, what_comes_with_a_tool_is_looked_for, other_compilers_make_everything_anew,
          an_environment_of_another_place_or_python_is_stale, a_users_settings_of_python_do_no_harm, an_old_python_makes_no_environment,
          a_folder_of_somebody_else_is_named,
          the_tools_of_debian_12_count, versions_are_numbers_not_text, each_spelling_of_the_compiler_counts,
