@@ -14,7 +14,7 @@ FIRMWARE_ARCH := -march=rv32i_zicsr -mabi=ilp32 -fno-pie
 FIRMWARE_OPTIMIZE = -Os
 $(BUILD)/firmware/queues.o: FIRMWARE_OPTIMIZE = -O2
 FIRMWARE_CFLAGS = -std=c11 $(FIRMWARE_ARCH) $(FIRMWARE_OPTIMIZE) -g -ffreestanding -fno-builtin -fno-jump-tables \
-    -fno-tree-loop-distribute-patterns -ffunction-sections -Wall -Wextra -Wpedantic -Werror -Wvla \
+    -fno-tree-loop-distribute-patterns -ffunction-sections $(WARNINGS) -Wvla \
     -Wstack-usage=256 -fcallgraph-info=su -I$(GENERATED) -Ifirmware
 FIRMWARE_SOURCES := firmware/boot.c firmware/queues.c firmware/decode.c firmware/check.c \
     firmware/mmu.c firmware/faults.c firmware/halt.c
