@@ -23,8 +23,8 @@ def check(good, name, detail=""):
 
 
 def make(*arguments, board="ulx3s", **environment):
-    done = subprocess.run(["env", "MAKEFLAGS=", "MAKELEVEL=0", "make", "-s", "--no-print-directory", "-C", f"boards/{board}", *arguments],
-                          capture_output=True, text=True, check=False, env=os.environ | environment)
+    done = subprocess.run(["env", "MAKEFLAGS=", "MAKELEVEL=0", "make", "-s", "--no-print-directory", "-C", Path("boards", board),
+                           *arguments], capture_output=True, text=True, check=False, env=os.environ | environment)
     return done.returncode, (done.stdout + done.stderr).splitlines()
 
 
@@ -243,6 +243,24 @@ def resized(folder):
     check(done.returncode != 0 and "top.it.a from 3 bits to 2 bits" in done.stdout + done.stderr, "a_port_of_another_width", done)
 
 
+def options_in_vain(folder):
+    """A board's pins of before there were options: what is set would be the netlist's alone, and that is said. (boards_own has some.)"""
+    here = Path(folder, "own")
+    here.mkdir()
+    for path in Path("boards/template").iterdir():
+        text = path.read_text(encoding="utf-8").replace("include ../common.mk", f"include {Path('boards/common.mk').resolve()}")
+        (here / path.name).write_text(text, encoding="utf-8")
+    arguments = ("-o", "memory", "sim", "OSCILLATOR=", "OPTIONS=-set TILING 1")
+    code, lines = make(*arguments, board=here)
+    check(code != 0 and "FREQUENCY PORT" in lines[0], "the_template_takes_options", lines)
+    pins = here / "board_pins.v"
+    pins.write_text(pins.read_text(encoding="utf-8").replace("`OPTIONS\n", "\n"), encoding="utf-8")
+    code, lines = make(*arguments, board=here)
+    check(code != 0 and one_line(lines) and "hands no OPTIONS to ferry_template" in lines[0], "options_that_nobody_takes", lines)
+    code, lines = make(*arguments[:-1], board=here)
+    check(code != 0 and "FREQUENCY PORT" in lines[0], "no_options_are_no_matter", lines)
+
+
 def rates():
     """What a host is told to use is the rate that is flashed, within a hundredth."""
     for top in sorted(Path("boards").glob("*/ferry_*.v")):
@@ -290,6 +308,7 @@ def main():
         netlists(folder)
         of_one_mind(folder)
         resized(folder)
+        options_in_vain(folder)
     rates()
     template()
     ids()
