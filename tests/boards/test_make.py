@@ -245,7 +245,7 @@ def resized(folder):
 
 def options_in_vain(folder):
     """A board's pins of before there were options: what is set would be the netlist's alone, and that is said. (boards_own has some.)"""
-    here = Path(folder, "own")
+    here = Path(folder, "options")
     here.mkdir()
     for path in Path("boards/template").iterdir():
         text = path.read_text(encoding="utf-8").replace("include ../common.mk", f"include {Path('boards/common.mk').resolve()}")
