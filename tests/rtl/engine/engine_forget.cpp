@@ -96,7 +96,9 @@ std::string in_its_place(uint64_t seed)
                 if (random.chance(70))
                     of_class(edited.use(page, writes, place));
                 of_class(edited.edit(page));
-                of_class(forget_job((unsigned)random.below(4), SPACE, AT + 4096 * page));
+                // Who forgets a space names no page.
+                const unsigned scope = (unsigned)random.below(4);
+                of_class(forget_job(scope, SPACE, scope < FERRY_FORGET_SCOPE_SPACE ? AT + 4096 * page : 0));
                 for (unsigned k = 0; k < 3; k++)
                     of_class(edited.use(page, writes, place + 1024 * (k + 1)));
                 // From pages that stay, into video memory that is nobody else's.
