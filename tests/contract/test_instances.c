@@ -2,6 +2,7 @@
 // What becomes of the instances of a renamed allocation: when memory is short, at its end, and over a reset.
 #include "discards.h"
 #include "programs.h"
+#include "vidmm/api/manager.h"
 
 // Host pages for no instance: the lock waits, or fails and has discarded nothing.
 static void R242_want_of_host_memory_is_no_reason_to_fail(void **state)
@@ -307,6 +308,57 @@ static void R247_a_parked_instance_leaves_first_however_newly_it_was_used(void *
     world_close(world);
 }
 
+enum { FRAMES = 24 };
+
+// Once in each frame; for a while in every other one, so that it does not come when it is expected; then in each again.
+// What is known of how it is used behind each frame. Returns how often it was renamed.
+static uint64_t use_in_frames(bool discards, struct ferry_vm_use known[FRAMES])
+{
+    struct world *world = open_held(64);
+    D3DKMT_HANDLE a = world_create(world, PAGES(2), CPU), others[6];
+    for (unsigned i = 0; i < 6; i++)
+        others[i] = sink(world, PAGES(1));
+    world_require(world, a);
+    for (unsigned frame = 0; frame < FRAMES; frame++) {
+        uint64_t fence = 0;
+        hold(world);
+        for (unsigned i = 0; i < 6; i++)
+            fence = world_gpu_name(world, world->context, others[i], false);
+        if (frame < 9 || frame >= 17 || frame % 2 == 0)
+            fence = world_gpu_name(world, world->context, a, false);
+        if (discards)
+            discard(world, a, frame); // which is busy
+        let_go(world, fence);
+        const struct ferry_vm_allocation *allocation =
+            ferry_vm_handle_find(&world->manager->core.handles, FERRY_VM_ALLOCATION, a);
+        known[frame] = allocation->use;
+    }
+    uint64_t renames = world_statistics(world).renames;
+    world_close(world);
+    return renames;
+}
+
+// How often it is used is the allocation's. How one of its instances was used when it held the content the last time
+// says nothing of it.
+static void how_often_it_is_used_goes_along_with_the_content(void **state)
+{
+    (void)state;
+    struct ferry_vm_use once[FRAMES], renamed[FRAMES];
+    unsigned steady = 0, not = 0;
+    assert_int_equal(use_in_frames(false, once), 0);
+    assert_true(use_in_frames(true, renamed) >= 10);
+    for (unsigned frame = 0; frame < FRAMES; frame++) {
+        assert_int_equal(renamed[frame].last, once[frame].last);
+        assert_int_equal(renamed[frame].period, once[frame].period);
+        assert_int_equal(renamed[frame].guessed, once[frame].guessed);
+        assert_int_equal(renamed[frame].absent, once[frame].absent);
+        assert_int_equal(renamed[frame].steady, once[frame].steady);
+        steady += once[frame].steady == FERRY_VM_STEADY;
+        not += once[frame].steady == 0;
+    }
+    assert_true(steady >= 4 && not >= 4);
+}
+
 // What is discarded again and again keeps its place, whether or not its list could grow in between.
 static void what_was_renamed_once_keeps_its_place_without_memory_for_more(void **state)
 {
@@ -354,6 +406,7 @@ int main(void)
         cmocka_unit_test(R252_an_instance_lies_at_the_end_where_the_first_one_does),
         cmocka_unit_test(R154_R252_an_instance_is_evicted_through_the_segment_that_the_first_one_is),
         cmocka_unit_test(R247_a_parked_instance_leaves_first_however_newly_it_was_used),
+        cmocka_unit_test(how_often_it_is_used_goes_along_with_the_content),
         cmocka_unit_test(what_was_renamed_once_keeps_its_place_without_memory_for_more),
     };
     return WORLD_RUN(tests);

@@ -161,6 +161,7 @@ void ferry_vm_instance_switch(struct ferry_vm_memory *memory, struct ferry_vm_al
     to->use.period = from->use.period;
     to->use.guessed = from->use.guessed;
     to->use.absent = from->use.absent;
+    to->use.steady = from->use.steady;
     from->count = 0;
     from->closing = 0;
     from->use.last = from->use.period = 0;
