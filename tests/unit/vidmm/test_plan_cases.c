@@ -258,8 +258,8 @@ static void what_has_long_been_cold_is_given_up_however_large(void **state)
         leaves_for_four_pages(50001, 10, true, false, dirty, false);
         leaves_for_four_pages(700, 0, true, false, dirty, false);
         // Who came once a frame, and then not, is not waited for.
-        leaves_for_four_pages(13, 10, false, true, dirty, false);
-        leaves_for_four_pages(100, 10, false, true, dirty, true);
+        leaves_for_four_pages(19, 10, false, true, dirty, false);
+        leaves_for_four_pages(35, 10, false, true, dirty, true);
     }
 }
 
