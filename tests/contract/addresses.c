@@ -42,6 +42,8 @@ static const struct {
     {"R1_R12_R13_R96_page_in_is_built_then_submitted", COUNTS, NULL},
     {"R6_R20_R21_R22_R99_R100_insufficient_submits_and_goes_on_in_a_new_buffer", COUNTS, NULL},
     {"R95_each_call_gets_what_is_left", COUNTS, NULL},
+    {"who_may_share_a_buffer_does_and_nobody_else", COUNTS, NULL},
+    {"nobody_comes_behind_a_page_out_and_its_own", COUNTS, NULL},
     {"R18_R19_R20_R95_R102_every_buffer_size",
      "a packet of tables is longer than one of a page, the least that it knows", "real"},
     {"R34_passes_of_one_sub_transfer_repeat_transfer_start",

@@ -75,6 +75,110 @@ static void a_page_out_goes_alone_behind_its_own_and_a_strangers(void **state)
     assert_false(neighbour_has_lost(40, true));
 }
 
+// How many buffers it takes when this goes out, in this order: a fill at once; three fills of two programs, which may
+// share one; two page-outs of one program, which may share one; and what comes into their place.
+static uint64_t buffers_of_a_round(struct world *world, const struct program *owner, const struct program *neighbour)
+{
+    D3DKMT_HANDLE made[7];
+    program_become(world, owner);
+    // The small ones come into its place, before all others, so that none of them has to move.
+    D3DKMT_HANDLE first = world_create(world, PAGES(16), CPU);
+    assert_true(list_it(world, owner, first, true) >= 0);
+    for (unsigned i = 0; i < 2; i++) {
+        made[i] = world_create(world, PAGES(16), CPU);
+        assert_true(list_it(world, owner, made[i], true) >= 0);
+        world_wait(world, world_gpu_fill(world, made[i], 0, (uint32_t)PAGES(16), PATTERN));
+    }
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, first), FERRY_OK);
+    for (unsigned i = 0; i < 2; i++)
+        assert_true(world_evict(world, made[i]) >= 0);
+    made[2] = world_create(world, PAGES(1), CPU);
+    made[3] = world_create(world, PAGES(40), CPU);
+    made[6] = world_create(world, PAGES(1), CPU);
+    program_become(world, neighbour);
+    made[4] = world_create(world, PAGES(4), CPU);
+    made[5] = world_create(world, PAGES(4), CPU);
+    uint64_t before = world_statistics(world).paging_buffers;
+    world->knobs->hold_paging = true;
+    assert_true(list_it(world, neighbour, made[4], true) >= 0);
+    assert_true(list_it(world, owner, made[6], true) >= 0);
+    assert_true(list_it(world, neighbour, made[5], true) >= 0);
+    assert_true(list_it(world, owner, made[2], true) >= 0);
+    assert_int_equal(list_it(world, owner, made[3], true), FERRY_PENDING);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(world_place(world, made[i]).segment, 0);
+    world->knobs->hold_paging = false;
+    for (unsigned i = 0; i < 100; i++)
+        ferry_vidmm_poll(world->manager, true);
+    uint64_t buffers = world_statistics(world).paging_buffers - before;
+    for (unsigned i = 0; i < 7; i++)
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, made[i]), FERRY_OK);
+    return buffers;
+}
+
+static void who_may_share_a_buffer_does_and_nobody_else(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program owner = program_begin(world, 1, 0), neighbour = program_begin(world, 1, 0);
+    assert_int_equal(buffers_of_a_round(world, &owner, &neighbour), 4);
+    world_close(world);
+}
+
+// What else was in a buffer's memory, some buffers before, has nothing to do with who may share it now.
+static void who_shares_a_buffer_does_not_depend_on_who_did_before(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program owner = program_begin(world, 1, 0), neighbour = program_begin(world, 1, 0);
+    uint64_t first = buffers_of_a_round(world, &owner, &neighbour);
+    // The same buffers are other ones of the ring each time, of which there are no more than so many.
+    for (unsigned round = 0; round < 2 * (FERRY_VM_IN_FLIGHT + 1); round++) {
+        assert_int_equal(buffers_of_a_round(world, &owner, &neighbour), first);
+        for (unsigned i = 0; i < round % 2 + 1; i++) {
+            D3DKMT_HANDLE one = world_create(world, PAGES(1), CPU);
+            world_require(world, one);
+            assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, one), FERRY_OK);
+        }
+    }
+    world_close(world);
+}
+
+// A page-out, and behind it something of its own program that takes nothing out: a stranger's fill is in the next
+// buffer all the same.
+static void nobody_comes_behind_a_page_out_and_its_own(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program owner = program_begin(world, 1, 0), neighbour = program_begin(world, 1, 0);
+    program_become(world, &owner);
+    D3DKMT_HANDLE dirty = world_create(world, PAGES(8), CPU), fresh = world_create(world, PAGES(8), CPU);
+    assert_true(list_it(world, &owner, dirty, true) >= 0);
+    assert_true(list_it(world, &owner, fresh, true) >= 0);
+    world_wait(world, world_gpu_fill(world, dirty, 0, (uint32_t)PAGES(8), PATTERN));
+    world_wait(world, world_gpu_name(world, owner.context, fresh, false)); // and so leaves behind the other one
+    assert_true(world_evict(world, dirty) >= 0);
+    program_become(world, &neighbour);
+    // Larger than the places that are left, so that it comes into neither.
+    D3DKMT_HANDLE under_way = world_create(world, PAGES(4), CPU), beside = world_create(world, PAGES(40), CPU);
+    world->knobs->hold_paging = true;
+    assert_true(list_it(world, &neighbour, under_way, true) >= 0);
+    uint64_t buffers = world_statistics(world).paging_buffers;
+    program_become(world, &owner);
+    assert_int_equal(ferry_vidmm_set_budget(world->manager, PAGES(4)), FERRY_OK);
+    assert_true(world_evict(world, fresh) >= 0);
+    assert_int_equal(ferry_vidmm_set_budget(world->manager, 0), FERRY_OK);
+    assert_int_equal(world_place(world, dirty).segment, 0);
+    assert_int_equal(world_place(world, fresh).segment, 0);
+    assert_int_equal(list_it(world, &neighbour, beside, true), FERRY_PENDING);
+    world->knobs->hold_paging = false;
+    for (unsigned i = 0; i < 100; i++)
+        ferry_vidmm_poll(world->manager, true);
+    assert_int_equal(world_statistics(world).paging_buffers, buffers + 2);
+    check(world, dirty, PATTERN);
+    world_close(world);
+}
+
 // For so many pages in one piece the fill had to move, so it was filled again elsewhere: nobody wanted what faulted.
 static void a_fill_whose_place_was_given_up_is_no_loss(void **state)
 {
@@ -333,6 +437,9 @@ int main(void)
         cmocka_unit_test(who_stood_behind_a_job_that_ended_after_all_is_not_to_blame),
         cmocka_unit_test(a_page_out_survives_the_fault_of_a_strangers_paging),
         cmocka_unit_test(a_page_out_goes_alone_behind_its_own_and_a_strangers),
+        cmocka_unit_test(who_may_share_a_buffer_does_and_nobody_else),
+        cmocka_unit_test(who_shares_a_buffer_does_not_depend_on_who_did_before),
+        cmocka_unit_test(nobody_comes_behind_a_page_out_and_its_own),
         cmocka_unit_test(who_hangs_beside_others_is_the_one_to_blame),
         cmocka_unit_test(who_was_suspected_of_a_hang_is_so_for_that_job_alone),
         cmocka_unit_test(who_hangs_beside_paging_is_the_one_to_blame),
