@@ -182,6 +182,8 @@ static void what_is_unpacked_is_what_was_packed(void **state)
     (void)state;
     close(mkstemp(path));
     make_trace(path);
+    const int next_descriptor = dup(0);
+    close(next_descriptor);
     assert_int_equal(ferry_trace_read(path, &trace, &error), 0);
     target = calloc(trace.object_count, sizeof *target);
     number = calloc(trace.object_count, sizeof *number);
@@ -192,6 +194,7 @@ static void what_is_unpacked_is_what_was_packed(void **state)
         note_targets(trace.event_count);
         assert_int_equal(ferry_lab_pack(&packed, path, &reading), 0);
         assert_int_equal(packed.file >= 0, held != 0);
+        assert_int_equal(packed.bytes != NULL, held == 0); // of what is in a file nothing stays in memory
         expect_trace(&packed, trace.event_count);
         assert_int_equal(packed.living, most_living(trace.event_count));
         assert_true(packed.draws && ferry_trace_draws(&trace));
@@ -208,12 +211,52 @@ static void what_is_unpacked_is_what_was_packed(void **state)
     free(number);
     ferry_trace_free(&trace);
     unlink(path);
+    // Nor does any of the files stay open.
+    assert_int_equal(dup(0), next_descriptor);
+    close(next_descriptor);
+}
+
+// Said in the trace: then nobody guesses by textures. Not said: by those, whichever allocation has one.
+static void what_a_frame_is_says_whether_it_is_a_picture(void **state)
+{
+    static const struct {
+        const char *text, *unit;
+        bool draws;
+    } traces[] = {{"a 1 4096 texture 8x8 RGBA\nd 1\nf token\n", "token", false},
+                  {"a 1 4096 buffer\nd 1\nf token\n", "token", false},
+                  {"a 1 4096 buffer\nd 1\nf frame\n", "frame", true},
+                  {"a 1 4096 texture 8x8 RGBA\na 2 4096 buffer\nd 1\nf\n", "frame", true},
+                  {"a 1 4096 buffer\nd 1\nf\n", "frame", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof traces / sizeof traces[0]; i++)
+        for (unsigned held = 0; held < 2; held++) {
+            char path[] = "/tmp/ferry-packed-XXXXXX";
+            struct ferry_lab_reading reading = {.held = 1};
+            struct ferry_lab_packed packed;
+            FILE *file = fdopen(mkstemp(path), "w");
+            assert_non_null(file);
+            fputs(traces[i].text, file);
+            fclose(file);
+            if (held) {
+                assert_int_equal(ferry_trace_read(path, &trace, &reading.error), 0);
+                assert_int_equal(ferry_lab_pack_held(&packed, &trace, trace.event_count, &reading), 0);
+                assert_int_equal(ferry_trace_draws(&trace), traces[i].draws);
+                ferry_trace_free(&trace);
+            } else {
+                assert_int_equal(ferry_lab_pack(&packed, path, &reading), 0);
+            }
+            assert_string_equal(packed.unit, traces[i].unit);
+            assert_int_equal(packed.draws, traces[i].draws);
+            ferry_lab_packed_free(&packed);
+            unlink(path);
+        }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_unpacked_is_what_was_packed),
+        cmocka_unit_test(what_a_frame_is_says_whether_it_is_a_picture),
     };
     chance = seed_given(1);
     return cmocka_run_group_tests(tests, NULL, NULL);
