@@ -336,6 +336,8 @@ static void an_interrupt_of_before_a_reset_is_none_behind_it(void **state)
     (void)state;
     struct ferry_link *link = open_good();
     unsigned reasons;
+    struct ferry_link_counts before, behind;
+    link->operations->counts(link, &before);
     const uint64_t at = (uint64_t)tree_word("config", FERRY_CONFIG_SPACE_MSI_ADDRESS_HIGH) << 32 |
                         tree_word("config", FERRY_CONFIG_SPACE_MSI_ADDRESS_LOW);
     uint32_t *message = (uint32_t *)(uintptr_t)link->operations->dma_find(link, at);
@@ -347,6 +349,8 @@ static void an_interrupt_of_before_a_reset_is_none_behind_it(void **state)
         assert_int_equal(link->operations->pump(link, 0, &reasons), FERRY_OK);
         assert_int_equal(reasons, 0);
         assert_int_equal(link->operations->take_interrupts(link), 0);
+        link->operations->counts(link, &behind);
+        assert_int_equal(behind.mapped_pages, before.mapped_pages); // They come into the same page.
     }
     link->operations->close(link);
 }
