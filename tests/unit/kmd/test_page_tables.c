@@ -357,6 +357,9 @@ static void what_no_manager_may_ask_is_refused(void **state)
     REFUSED(a.UpdatePageTable.pPageTableEntries64KB = &page);
     REFUSED(a.UpdatePageTable.Flags.NativeFence = 1);
     REFUSED(a.UpdatePageTable.Flags.Reserved = 1);
+    // Behind its end; also of what takes one pass, and does not count.
+    REFUSED(a.MultipassOffset = 2);
+    REFUSED(a.MultipassOffset = 5; a.UpdatePageTable.NumPageTableEntries = 4; a.UpdatePageTable.Flags.Repeat = 1);
     REFUSED(a.UpdatePageTable.UpdateMode = DXGK_PAGETABLEUPDATE_GPU_VIRTUAL;
             a.UpdatePageTable.PageTableAddress.GpuVirtual = 0x20008);
     REFUSED(a.UpdatePageTable.UpdateMode = DXGK_PAGETABLEUPDATE_GPU_VIRTUAL;

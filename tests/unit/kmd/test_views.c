@@ -193,6 +193,41 @@ static void special_lock_waits_for_the_job(struct rig *rig, HANDLE allocation, M
     ferry_gpu_memory_free(rig->gpu, &commands);
 }
 
+// All of it in short buffers: each goes on where the one before it ended, and together they have what one long one has.
+static void special_lock_goes_on_where_it_was(struct rig *rig, HANDLE allocation, MDL *pages)
+{
+    uint64_t written[2] = {0};
+
+    for (unsigned in_passes = 0; in_passes < 2; in_passes++) {
+        DXGKARG_BUILDPAGINGBUFFER build =
+            arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_SPECIAL_LOCK_TRANSFER);
+        NTSTATUS status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+
+        build.SpecialLockTransfer.hAllocation = allocation;
+        build.SpecialLockTransfer.TransferSize = 5 * 4096;
+        build.SpecialLockTransfer.Source.SegmentId = FERRY_KMD_SEGMENT_LOCAL;
+        build.SpecialLockTransfer.Source.SegmentAddress.QuadPart = PLACE;
+        build.SpecialLockTransfer.Destination.pMdl = pages;
+        build.SpecialLockTransfer.Flags.Unswizzle = 1;
+        while (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER) {
+            DXGKARG_BUILDPAGINGBUFFER room =
+                arguments(rig, rig->buffer.address, in_passes ? 128 : 4096, DXGK_OPERATION_SPECIAL_LOCK_TRANSFER);
+            UINT before = build.MultipassOffset;
+
+            build.pDmaBuffer = room.pDmaBuffer;
+            build.DmaSize = room.DmaSize;
+            build.pDmaBufferPrivateData = room.pDmaBufferPrivateData;
+            build.DmaBufferPrivateDataSize = room.DmaBufferPrivateDataSize;
+            status = rig->kmd->DxgkDdiBuildPagingBuffer(rig->adapter, &build);
+            written[in_passes] += (uint64_t)((uint8_t *)build.pDmaBuffer - (uint8_t *)room.pDmaBuffer);
+            assert_true(build.MultipassOffset > before);
+        }
+        assert_int_equal(status, STATUS_SUCCESS);
+    }
+    assert_true(written[0] > 128);
+    assert_int_equal(written[1], written[0]);
+}
+
 // R86: of what was not made for such locks; and the word that asks for them is for tiles.
 static void R86_R87_R88_R89_a_special_lock_is_for_who_has_said_so(void **state)
 {
@@ -240,8 +275,10 @@ static void R86_R87_R88_R89_a_special_lock_is_for_who_has_said_so(void **state)
         build.SpecialLockTransfer.Flags.Unswizzle = 1;
         assert_int_equal(rig->kmd->DxgkDdiBuildPagingBuffer(rig->adapter, &build),
                          i == 0 ? STATUS_NOT_SUPPORTED : STATUS_INVALID_PARAMETER);
-        if (i == 1)
+        if (i == 1) {
+            special_lock_goes_on_where_it_was(rig, both[i], &pages.mdl);
             special_lock_waits_for_the_job(rig, both[i], &pages.mdl);
+        }
         destroy_allocation(rig, both[i]);
     }
     pages_free(rig, &pages);
