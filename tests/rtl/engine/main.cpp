@@ -12,7 +12,7 @@ int main(int argc, char **argv)
     for (const std::vector<Test> *tests :
          {&COPY_TESTS, &PAGE_TESTS, &FLIGHT_TESTS, &FAULT_TESTS, &OVER_TESTS, &RESET_TESTS, &OVERLAP_TESTS, &EDGE_TESTS,
           &LIMIT_TESTS, &PREEMPT_TESTS, &CUT_TESTS, &VIRTUAL_TESTS, &COMING_TESTS, &AHEAD_TESTS, &AHEAD_FAULT_TESTS,
-          &ENTRY_TESTS, &STORM_TESTS, &FORGET_TESTS}) {
+          &ENTRY_TESTS, &STORM_TESTS, &FORGET_TESTS, &FORGET_STORM_TESTS}) {
         for (const Test &test : *tests) {
             if (argc > 1 && strstr(test.name, argv[1]) == nullptr)
                 continue;

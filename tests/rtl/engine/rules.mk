@@ -19,7 +19,7 @@ $(BUILD)/tests/rtl_engine: $(ENGINE_NEEDS)
 		$(addprefix $(abspath $(ENGINE_TESTS))/,main.cpp machine.cpp engine_copy.cpp engine_pages.cpp \
 		engine_flight.cpp engine_faults.cpp engine_over.cpp engine_resets.cpp engine_overlaps.cpp engine_edges.cpp engine_limits.cpp \
 		engine_preempt.cpp engine_cuts.cpp engine_virtual.cpp engine_coming.cpp engine_ahead.cpp engine_ahead_faults.cpp \
-		engine_entries.cpp engine_storm.cpp engine_forget.cpp) -o $(abspath $@) && touch $@
+		engine_entries.cpp engine_storm.cpp engine_forget.cpp engine_forget_storm.cpp) -o $(abspath $@) && touch $@
 
 $(BUILD)/bench/engine: $(ENGINE_NEEDS)
 	@mkdir -p $(@D) $(BUILD)/obj/rtl_engine_bench

@@ -34,6 +34,7 @@ extern const std::vector<Test> COMING_TESTS;
 extern const std::vector<Test> ENTRY_TESTS;
 extern const std::vector<Test> STORM_TESTS;
 extern const std::vector<Test> FORGET_TESTS;
+extern const std::vector<Test> FORGET_STORM_TESTS;
 
 // How often something random is done: `many` in the long form, with which `make soak-seeds` runs all programs.
 inline unsigned rounds(unsigned few, unsigned many)
