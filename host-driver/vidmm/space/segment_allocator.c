@@ -49,7 +49,6 @@ static void remove_free(struct ferry_vm_space *space, struct ferry_vm_block *blo
             space->powers &= ~(UINT64_C(1) << power);
     }
     space->free_pages -= block->pages;
-    ferry_vm_directory_no_hole(&space->directory, block);
 }
 
 // The next bin that has any, this one included.
@@ -134,7 +133,7 @@ static struct spot find_from_end(const struct ferry_vm_space *space, uint64_t pa
 static struct spot find(const struct ferry_vm_space *space, uint64_t pages, uint64_t alignment, bool from_end,
                         uint64_t lowest)
 {
-    if (pages == 0 || ferry_vm_space_largest(space) < pages)
+    if (pages == 0)
         return nowhere;
     struct spot spot = from_end ? find_from_end(space, pages, alignment) : find_by_size(space, pages, alignment);
     // One with a whole alignment to spare always works.
@@ -298,7 +297,6 @@ static void absorb_next(struct ferry_vm_space *space, struct ferry_vm_block *blo
 
 void ferry_vm_space_give(struct ferry_vm_space *space, struct ferry_vm_block *block)
 {
-    // It is no hole before its neighbours are joined: the directory would count it.
     if (block->next && !block->next->owner) {
         remove_free(space, block->next);
         absorb_next(space, block);
