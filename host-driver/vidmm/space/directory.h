@@ -18,7 +18,7 @@ struct ferry_vm_block;
 struct ferry_vm_directory {
     struct ferry_vm_block **lowest; // by street
     uint64_t *largest; // bounds: [1] of all, [2 n] and [2 n + 1] of the halves of [n], [streets + s] of street s
-    size_t streets;                 // a power of two
+    size_t streets;    // a power of two
 };
 
 /// False when the host has no memory left.
