@@ -59,6 +59,12 @@ void ferry_vm_directory_hole(struct ferry_vm_directory *directory, const struct 
         largest[at] = hole->pages;
 }
 
+void ferry_vm_directory_no_hole(struct ferry_vm_directory *directory, const struct ferry_vm_block *block)
+{
+    if (block->pages == directory->largest[1])
+        directory->exact = false;
+}
+
 // The street's own, and with it what those above it say, becomes exact.
 static uint64_t look_through(const struct ferry_vm_directory *directory, size_t street)
 {
@@ -87,13 +93,13 @@ static size_t first_street(const struct ferry_vm_directory *directory, uint64_t 
     return at - directory->streets;
 }
 
-uint64_t ferry_vm_directory_largest(const struct ferry_vm_directory *directory)
+uint64_t ferry_vm_directory_largest(struct ferry_vm_directory *directory)
 {
-    uint64_t pages;
-    do {
-        pages = directory->largest[1];
-    } while (pages > 0 && look_through(directory, first_street(directory, pages)) < pages);
-    return pages;
+    while (!directory->exact) {
+        uint64_t pages = directory->largest[1];
+        directory->exact = pages == 0 || look_through(directory, first_street(directory, pages)) == pages;
+    }
+    return directory->largest[1];
 }
 
 struct ferry_vm_block *ferry_vm_directory_first(const struct ferry_vm_directory *directory, uint64_t pages)

@@ -19,6 +19,7 @@ struct ferry_vm_directory {
     struct ferry_vm_block **lowest; // by street
     uint64_t *largest; // bounds: [1] of all, [2 n] and [2 n + 1] of the halves of [n], [streets + s] of street s
     size_t streets;    // a power of two
+    bool exact;        // largest[1] is
 };
 
 /// False when the host has no memory left.
@@ -28,11 +29,12 @@ void ferry_vm_directory_destroy(struct ferry_vm_directory *directory);
 /// A block begins at block->first from now on, or did so until now; its `next` is linked.
 void ferry_vm_directory_enter(struct ferry_vm_directory *directory, struct ferry_vm_block *block);
 void ferry_vm_directory_leave(struct ferry_vm_directory *directory, const struct ferry_vm_block *block);
-/// A block that is entered became a hole.
+/// A block that is entered became a hole, or is none any more.
 void ferry_vm_directory_hole(struct ferry_vm_directory *directory, const struct ferry_vm_block *hole);
+void ferry_vm_directory_no_hole(struct ferry_vm_directory *directory, const struct ferry_vm_block *block);
 
 /// Pages of the largest hole, 0 when there is none. These three make bounds exact, so none may run beside another.
-uint64_t ferry_vm_directory_largest(const struct ferry_vm_directory *directory);
+uint64_t ferry_vm_directory_largest(struct ferry_vm_directory *directory);
 /// The lowest hole of at least so many pages (1 and more), NULL when there is none.
 struct ferry_vm_block *ferry_vm_directory_first(const struct ferry_vm_directory *directory, uint64_t pages);
 /// The highest hole of at least so many pages that begins below page `end`.

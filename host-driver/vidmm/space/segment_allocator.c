@@ -49,6 +49,7 @@ static void remove_free(struct ferry_vm_space *space, struct ferry_vm_block *blo
             space->powers &= ~(UINT64_C(1) << power);
     }
     space->free_pages -= block->pages;
+    ferry_vm_directory_no_hole(&space->directory, block);
 }
 
 // The next bin that has any, this one included.
@@ -311,12 +312,12 @@ void ferry_vm_space_give(struct ferry_vm_space *space, struct ferry_vm_block *bl
     insert_free(space, block);
 }
 
-uint64_t ferry_vm_space_largest(const struct ferry_vm_space *space)
+uint64_t ferry_vm_space_largest(struct ferry_vm_space *space)
 {
     return ferry_vm_directory_largest(&space->directory);
 }
 
-struct ferry_vm_block *ferry_vm_space_largest_hole(const struct ferry_vm_space *space)
+struct ferry_vm_block *ferry_vm_space_largest_hole(struct ferry_vm_space *space)
 {
     uint64_t largest = ferry_vm_space_largest(space);
     return largest ? ferry_vm_directory_first(&space->directory, largest) : NULL;

@@ -66,7 +66,7 @@ static bool about_the_smallest(uint64_t hole, uint64_t smallest)
     return hole >= smallest && (smallest < 16 ? hole == smallest : hole - smallest <= smallest / 8);
 }
 
-static void check_structure(const struct ferry_vm_space *space, const uint8_t *map)
+static void check_structure(struct ferry_vm_space *space, const uint8_t *map)
 {
     uint64_t at = 0, free_pages = 0;
     const struct ferry_vm_block *previous = NULL, *largest = NULL; // the lowest of those
