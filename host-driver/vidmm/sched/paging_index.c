@@ -64,6 +64,29 @@ static bool look_below(const struct ferry_vm_sched *sched, uint64_t name)
            node->waiting_from != before.waiting_from || node->buffer_from != before.buffer_from;
 }
 
+// One more stands below it.
+static void look_at(const struct ferry_vm_sched *sched, uint64_t tree, uint64_t name)
+{
+    const struct ferry_vm_indexed *one = at(sched, name);
+    struct ferry_vm_indexed *node = at(sched, tree);
+    if (waiting(one, name) < node->waiting_from)
+        node->waiting_from = waiting(one, name);
+    if (one->buffer < node->buffer_from)
+        node->buffer_from = one->buffer;
+    if (one->domain > node->last_domain || (one->domain == node->last_domain && one->end > node->reaches_to)) {
+        node->last_domain = one->domain;
+        node->reaches_to = one->end;
+    }
+}
+
+// Whether what is known of it may come from the one.
+static bool is_known_by(const struct ferry_vm_sched *sched, uint64_t tree, uint64_t name)
+{
+    const struct ferry_vm_indexed *one = at(sched, name), *node = at(sched, tree);
+    return (one->buffer == NONE ? node->waiting_from == name / FERRY_VM_TREES : node->buffer_from == one->buffer) ||
+           (node->last_domain == one->domain && node->reaches_to == one->end);
+}
+
 // Into those that begin before it and the others.
 static void split(struct ferry_vm_sched *sched, uint64_t tree, uint64_t name, uint64_t half[2])
 {
@@ -93,16 +116,15 @@ static uint64_t join(struct ferry_vm_sched *sched, uint64_t low, uint64_t high)
 
 static uint64_t with(struct ferry_vm_sched *sched, uint64_t tree, uint64_t name)
 {
-    uint64_t top = tree;
     if (tree == 0 || height(name) > height(tree)) {
         split(sched, tree, name, at(sched, name)->below);
-        top = name;
-    } else {
-        uint64_t *below = &at(sched, tree)->below[begins_before(sched, tree, name)];
-        *below = with(sched, *below, name);
+        look_below(sched, name);
+        return name;
     }
-    look_below(sched, top);
-    return top;
+    uint64_t *below = &at(sched, tree)->below[begins_before(sched, tree, name)];
+    *below = with(sched, *below, name);
+    look_at(sched, tree, name);
+    return tree;
 }
 
 static uint64_t without(struct ferry_vm_sched *sched, uint64_t tree, uint64_t name)
@@ -111,7 +133,8 @@ static uint64_t without(struct ferry_vm_sched *sched, uint64_t tree, uint64_t na
         return join(sched, at(sched, tree)->below[0], at(sched, tree)->below[1]);
     uint64_t *below = &at(sched, tree)->below[begins_before(sched, tree, name)];
     *below = without(sched, *below, name);
-    look_below(sched, tree);
+    if (is_known_by(sched, tree, name))
+        look_below(sched, tree);
     return tree;
 }
 
