@@ -74,17 +74,22 @@ static bool is_over(const struct kmd_adapter *adapter, const struct kmd_hazard *
 static bool note(struct kmd_adapter *adapter, uint64_t key, uint32_t ring, uint32_t number)
 {
     struct kmd_hazard *found = NULL;
+    uint32_t probes = 0;
 
-    for (uint32_t i = 0; i < PROBES; i++) {
+    for (uint32_t i = 0; i < PROBES && (!found || i < adapter->hazard_probes); i++) {
         struct kmd_hazard *slot = &adapter->hazards[(hash(key) + i) % KMD_HAZARD_SLOTS];
 
         if (slot->key == key && slot->ring == ring) {
             found = slot;
             break;
         }
-        if (!found && (!slot->key || is_over(adapter, slot)))
+        if (!found && (!slot->key || is_over(adapter, slot))) {
             found = slot;
+            probes = i + 1;
+        }
     }
+    if (probes > adapter->hazard_probes)
+        adapter->hazard_probes = probes;
     if (found)
         *found = (struct kmd_hazard){
             .key = key, .ring = ring & 7, .walls = adapter->reads[ring].walls & WALLS, .number = number};
@@ -94,8 +99,8 @@ static bool note(struct kmd_adapter *adapter, uint64_t key, uint32_t ring, uint3
 // As under way; a read as this ring's.
 static bool is_noted(const struct kmd_adapter *adapter, uint64_t key, uint32_t ring)
 {
-    // A page is found wherever its slot was free when it was noted, so every probe is looked at.
-    for (uint32_t i = 0; i < PROBES; i++) {
+    // A page is found wherever its slot was free when it was noted.
+    for (uint32_t i = 0; i < adapter->hazard_probes; i++) {
         const struct kmd_hazard *slot = &adapter->hazards[(hash(key) + i) % KMD_HAZARD_SLOTS];
 
         if (slot->key == key && (!(key & READ) || slot->ring == ring) && !is_over(adapter, slot))

@@ -149,6 +149,7 @@ struct kmd_adapter {
     struct kmd_ring rings[KMD_RINGS];
     struct ferry_gpu_memory dummy_page, command;
     struct kmd_hazard *hazards;
+    uint32_t hazard_probes; // As many of a page's slots as were ever needed to find one that is free.
     // Too much for the table was written by this entry of the ring: everything is ordered until it is done.
     uint32_t all_hazardous_until[KMD_RINGS];
     bool hazards_overflowed[KMD_RINGS];
