@@ -150,6 +150,44 @@ static void compare_sources(struct ferry_vm_sched *sched, uint64_t count, uint64
     assert_int_equal(ferry_vm_index_find_source(sched, number, is_it), source);
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+// What a node knows of itself and of those below it is true, and no more than that: else it would be looked below for
+// nothing. Comes back: what is true.
+static struct ferry_vm_indexed check_known(const struct ferry_vm_sched *sched, uint64_t name)
+{
+    const struct ferry_vm_indexed *node = &sched->indexed[name % (sched->capacity * FERRY_VM_TREES)];
+    const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, name / FERRY_VM_TREES);
+    bool waits = operation->state == FERRY_VM_WAITING, shares = ferry_vm_shares_its_buffer(operation);
+    struct ferry_vm_indexed known = {.last_domain = node->domain,
+                                     .reaches_to = node->end,
+                                     .waiting_from = waits ? name / FERRY_VM_TREES : UINT64_MAX,
+                                     .buffer_from = waits    ? UINT64_MAX
+                                                    : shares ? operation->first_fence
+                                                             : 0};
+    for (unsigned side = 0; side < 2; side++) {
+        if (node->below[side] == 0)
+            continue;
+        struct ferry_vm_indexed below = check_known(sched, node->below[side]);
+        known.waiting_from = least(known.waiting_from, below.waiting_from);
+        known.buffer_from = least(known.buffer_from, below.buffer_from);
+        if (below.last_domain == known.last_domain && below.reaches_to < known.reaches_to)
+            below.reaches_to = known.reaches_to;
+        if (below.last_domain >= known.last_domain) {
+            known.last_domain = below.last_domain;
+            known.reaches_to = below.reaches_to;
+        }
+    }
+    assert_int_equal(node->waiting_from, known.waiting_from);
+    assert_int_equal(node->buffer_from, known.buffer_from);
+    assert_int_equal(node->last_domain, known.last_domain);
+    assert_int_equal(node->reaches_to, known.reaches_to);
+    return known;
+}
+
 static void the_index_finds_what_a_look_at_each_finds(void **state)
 {
     struct ferry_vm_subject subjects[4];
@@ -179,6 +217,9 @@ static void the_index_finds_what_a_look_at_each_finds(void **state)
             if (in[old])
                 compare(&sched, count, old);
             compare_sources(&sched, count, count);
+            uint64_t tree = sched.trees[pick(FERRY_VM_TREES)];
+            if (tree != 0 && pick(4) == 0)
+                check_known(&sched, tree);
         }
         for (uint64_t number = 1; number <= count; number++)
             if (in[number])
