@@ -208,6 +208,10 @@ static void the_index_finds_what_a_look_at_each_finds(void **state)
                 in[leaves] = false;
             }
             any(ferry_vm_operation_at(&sched, ++count), subjects);
+            if (pick(8) == 0) { // the index takes one as it stands
+                ferry_vm_operation_at(&sched, count)->state = FERRY_VM_BUILT_INTO;
+                ferry_vm_operation_at(&sched, count)->first_fence = OPEN - pick(2);
+            }
             ferry_vm_index_enter(&sched, count);
             in[count] = true;
             compare(&sched, count, count);
