@@ -13,7 +13,7 @@
 static struct judge judge;
 static struct ferry_gpu_memory buffers;
 static struct host_pages host;
-static HANDLE allocation;
+static HANDLE allocation, process;
 static uint8_t notes[BUFFERS][1024];
 static uint32_t sent;
 
@@ -67,9 +67,22 @@ static void entries(DXGKARG_BUILDPAGINGBUFFER *a)
     a->UpdatePageTable.PageTableAddress.GpuPhysical.SegmentOffset = CONTENT + draw(PAGES) * PAGE;
 }
 
+// Of a group, of up to four tables, or of a space: no copy from place to place waits for it.
+static void flush(DXGKARG_BUILDPAGINGBUFFER *a)
+{
+    uint64_t first = draw(64) * PAGE;
+
+    a->Operation = DXGK_OPERATION_FLUSH_TLB;
+    a->FlushTlb =
+        (DXGK_BUILDPAGINGBUFFER_FLUSHTLB){.RootPageTableAddress = {FERRY_KMD_SEGMENT_LOCAL, 0, CONTENT - PAGE},
+                                          .hProcess = process,
+                                          .StartVirtualAddress = first,
+                                          .EndVirtualAddress = first + (PAGE << 6 * draw(3))};
+}
+
 static void operation(DXGKARG_BUILDPAGINGBUFFER *a)
 {
-    switch (draw(12)) {
+    switch (draw(14)) {
     case 0: {
         DXGK_TRANSFERSIDE side;
         uint32_t pages = 1 + (uint32_t)draw(4);
@@ -101,6 +114,8 @@ static void operation(DXGKARG_BUILDPAGINGBUFFER *a)
                                                                             .OffsetInPages = (UINT)draw(MAPPED - 1),
                                                                             .pMdl = &host.mdl};
         break;
+    case 3:
+    case 4: flush(a); break;
     default: transfer(a); break;
     }
 }
@@ -164,7 +179,10 @@ static void send_some_buffer(struct rig *rig)
 static void what_runs_ahead_meets_nothing(void **state)
 {
     struct rig *rig = *state;
+    DXGKARG_CREATEPROCESS created = {0};
 
+    assert_int_equal(rig->kmd->DxgkDdiCreateProcess(rig->adapter, &created), STATUS_SUCCESS);
+    process = created.hKmdProcess;
     assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, BUFFERS * PAGE, 0, &buffers), FERRY_OK);
     pages_make(rig, &host, PAGES);
     allocation = make_allocation(rig, PAGES * PAGE, false);
@@ -180,6 +198,7 @@ static void what_runs_ahead_meets_nothing(void **state)
     destroy_allocation(rig, allocation);
     pages_free(rig, &host);
     ferry_gpu_memory_free(rig->gpu, &buffers);
+    assert_int_equal(rig->kmd->DxgkDdiDestroyProcess(rig->adapter, process), STATUS_SUCCESS);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which copies by GPU virtual address may run ahead of the writes before them: those that read no page of video memory
-// that a job in flight writes, by whatever address.
+// that a job in flight writes, by whatever address. And which do behind a FORGET.
 #include "virtual_order.h"
 
 static void copies_by_address_run_ahead_unless_they_read_what_is_written(void **state)
@@ -177,6 +177,66 @@ static void what_is_not_known_waits_and_makes_wait(void **state)
     end(&p);
 }
 
+// Bytes of the buffer so far.
+static uint32_t written(const struct program *p)
+{
+    return (uint32_t)((uint8_t *)p->a.pDmaBuffer - (uint8_t *)p->rig->buffer.address);
+}
+
+// A page of the host to or from a place in video memory.
+static void move(struct program *p, HANDLE allocation, struct host_pages *host, uint32_t page, bool in, int64_t place)
+{
+    transfer_arguments(&p->a, allocation, &host->mdl, in, place, PAGE_SIZE);
+    p->a.Transfer.MdlOffset = page;
+    operate(p);
+}
+
+// While the device forgets it reads on what is copied from place to place: a copy behind a FORGET that reads what one
+// before it writes waits like any other, in the same buffer and in the next one, and one that does not runs ahead.
+static void a_flush_is_no_barrier(void **state)
+{
+    static const uint64_t flushed[][2] = {{0x1000, 0x2000}, {0, 3 * LARGE}, {0, 8 * LARGE}};
+    struct program p;
+    struct host_pages host;
+
+    begin(*state, &p);
+    pages_make(p.rig, &host, 4);
+    HANDLE allocation = make_allocation(p.rig, 4 * PAGE_SIZE, false);
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t at[6], count = 0;
+
+        begin_buffer(&p);
+        for (uint32_t buffer = 0; buffer < 2; buffer++) {
+            const uint32_t first = written(&p);
+            const uint32_t first_private = (uint32_t)((uint8_t *)p.a.pDmaBufferPrivateData - p.rig->private_data);
+
+            if (buffer == 0)
+                move(&p, allocation, &host, 0, true, 0x80000);
+            flush(&p, flushed[i][0], flushed[i][1]);
+            at[count++] = written(&p);
+            move(&p, allocation, &host, 1 + buffer, false, 0x80000); // What came in.
+            at[count++] = written(&p);
+            move(&p, allocation, &host, 3, true, 0x90000 + PAGE_SIZE * buffer); // From where nobody writes.
+            flush(&p, flushed[i][0], flushed[i][1]);
+            at[count++] = written(&p);
+            move(&p, allocation, &host, 1, true, 0xa0000); // What the first page-out writes.
+            submit_paging_from(p.rig, &p.a, first, first_private, ++p.paging_fence);
+        }
+        for (uint32_t k = 0; k < count; k++) {
+            uint32_t header;
+
+            memcpy(&header, (uint8_t *)p.rig->buffer.address + at[k], 4);
+            assert_int_equal(FERRY_GET(FERRY_PACKET_HEADER_OPCODE, header), FERRY_OPCODE_COPY_PAGES);
+            assert_int_equal(header & UNORDERED, k % 3 == 1 ? UNORDERED : 0);
+        }
+        wait_for(p.rig, 0, p.paging_fence);
+    }
+    assert_int_equal(ferry_kmd_faults(p.rig->adapter), 0);
+    destroy_allocation(p.rig, allocation);
+    pages_free(p.rig, &host);
+    end(&p);
+}
+
 int main(void)
 {
     rig_model = 2;
@@ -187,6 +247,7 @@ int main(void)
         CASE(copies_by_address_of_64_pages_run_ahead),
         CASE(a_rectangle_by_address_runs_ahead_as_a_copy_does),
         CASE(what_is_not_known_waits_and_makes_wait),
+        CASE(a_flush_is_no_barrier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
