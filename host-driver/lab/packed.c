@@ -187,8 +187,11 @@ static bool mark_target(struct packing *p, uint32_t number)
         return true;
     }
     uint8_t byte;
-    if (pread(packed->file, &byte, 1, (off_t)at) != 1)
-        return no_folder(p, EIO);
+    ssize_t got;
+    while ((got = pread(packed->file, &byte, 1, (off_t)at)) < 0 && errno == EINTR)
+        continue;
+    if (got != 1)
+        return no_folder(p, got < 0 ? errno : EIO);
     byte |= FLAG;
     int why = put_out(packed, &byte, 1, at);
     return why == 0 || no_folder(p, why);

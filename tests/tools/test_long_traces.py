@@ -9,6 +9,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -208,10 +209,13 @@ def what_is_kept_on_a_disk_is_told_before():
             file.write(block.encode())
         file.write(b"q\n")
     done = run("policy", path, "--quiet")
-    told = re.search(rf"ferry: {path}: kept in {kept} while this runs, about ([\d.]+) MiB \([\d.]+ [MGT]iB free there; TMPDIR can "
+    told = re.search(rf"ferry: {path}: kept in {kept} while this runs, about ([\d.]+) MiB \(([\d.]+) ([MGT])iB free there; TMPDIR can "
                      r"name another folder\)\n", done.stderr)
+    # Others write there meanwhile.
+    free = float(told[2]) * 1024 ** (2 + "MGT".index(told[3])) if told else 0
     check(done.returncode == 2 and told and 60 < float(told[1]) < 80 and done.stderr.count("kept in") == 1
           and "line 300401: 'q' is no event" in done.stderr, "how_much_is_told_of_a_file", done)
+    check(free / 8 < shutil.disk_usage(kept).free < free * 8, "how_much_is_free_is_told", (free, shutil.disk_usage(kept), done))
     with subprocess.Popen(["gzip", "-dc", path], stdout=subprocess.PIPE) as pipe:
         done = run("policy", "/dev/stdin", "--quiet", stdin=pipe.stdout)
     check(done.returncode == 2 and f"ferry: /dev/stdin: kept in {kept} while this runs, " in done.stderr
