@@ -324,7 +324,7 @@ static int start(struct pci *pci)
     if (error != FERRY_OK) {
         return error;
     }
-    return ferry_pci_enable(pci->function, true, true) ? FERRY_OK : FERRY_ERROR_BACKEND;
+    return ferry_pci_enable(pci->function, true, true) ? FERRY_OK : ferry_pci_no_config(&pci->place);
 }
 
 static int reset(struct ferry_link *link)
@@ -411,8 +411,7 @@ static int identify(struct pci *pci)
         return FERRY_ERROR_BACKEND;
     }
     if (!ferry_pci_enable(pci->function, true, false)) {
-        ferry_problem_set("configuration space of %s cannot be written", pci->place.address);
-        return FERRY_ERROR_BACKEND;
+        return ferry_pci_no_config(&pci->place);
     }
     const uint32_t magic = peek(pci, FERRY_BAR0_MAGIC);
     if (magic != FERRY_BAR0_MAGIC_RESET) {
@@ -439,6 +438,14 @@ static int forget_before(struct pci *pci)
     const double end = now() + RESET_SECONDS;
     while (error == FERRY_OK && (peek(pci, FERRY_BAR0_HOST_CONTRACT) != 0 || peek(pci, FERRY_BAR0_STATUS) != 0)) {
         error = now() < end ? FERRY_OK : FERRY_ERROR_TIMEOUT;
+    }
+    // What it was waited for may be the ones that nobody answers with.
+    if (error == FERRY_ERROR_TIMEOUT && look_whether_lost(pci) != FERRY_OK) {
+        return FERRY_ERROR_DEVICE_LOST;
+    }
+    if (error == FERRY_ERROR_TIMEOUT) {
+        ferry_problem_set("%s has work of a program that died, and its reset has no end: switch the machine off and on",
+                          pci->place.address);
     }
     return error;
 }

@@ -209,6 +209,12 @@ bool ferry_pci_enable(struct ferry_pci_function *function, bool memory, bool mas
     return function->operations->config_write(function, FERRY_CONFIG_SPACE_COMMAND, command);
 }
 
+int ferry_pci_no_config(const struct ferry_pci_place *place)
+{
+    ferry_problem_set("configuration space of %s cannot be written", place->address);
+    return FERRY_ERROR_BACKEND;
+}
+
 uint32_t ferry_pci_msi(struct ferry_pci_function *function)
 {
     uint32_t word = 0;

@@ -85,6 +85,8 @@ int ferry_pci_dma_map(int container, const struct ferry_pci_place *place, struct
 
 /// Memory decoding and bus mastering on or off.
 bool ferry_pci_enable(struct ferry_pci_function *function, bool memory, bool master);
+/// What is told where that, or another write to configuration space, fails: BACKEND.
+int ferry_pci_no_config(const struct ferry_pci_place *place);
 /// Offset of the MSI capability; 0 = it has none.
 uint32_t ferry_pci_msi(struct ferry_pci_function *function);
 /// Have the BARs read as ones when the function is taken out of the machine (bar_guard.h).

@@ -112,7 +112,7 @@ static int reset(struct ferry_pci_function *function)
         ferry_problem_set("%s/reset: %s", sysfs->place.folder, strerror(error));
         return FERRY_ERROR_BACKEND;
     }
-    return ferry_pci_enable(function, true, false) ? FERRY_OK : FERRY_ERROR_BACKEND;
+    return ferry_pci_enable(function, true, false) ? FERRY_OK : ferry_pci_no_config(&sysfs->place);
 }
 
 static int interrupts_on(struct ferry_pci_function *function)
@@ -140,7 +140,7 @@ static int interrupts_on(struct ferry_pci_function *function)
                    config_read(function, sysfs->msi, &control) &&
                    config_write(function, sysfs->msi, control | FERRY_CONFIG_SPACE_MSI_ENABLE_MASK)
                ? FERRY_OK
-               : FERRY_ERROR_BACKEND;
+               : ferry_pci_no_config(&sysfs->place);
 }
 
 static bool interrupt(struct ferry_pci_function *function)

@@ -149,7 +149,7 @@ static int reset(struct ferry_pci_function *function)
         ferry_problem_set("%s cannot be reset: %s", vfio->place.address, strerror(errno));
         return FERRY_ERROR_BACKEND;
     }
-    return ferry_pci_enable(function, true, false) ? FERRY_OK : FERRY_ERROR_BACKEND;
+    return ferry_pci_enable(function, true, false) ? FERRY_OK : ferry_pci_no_config(&vfio->place);
 }
 
 static int interrupts_on(struct ferry_pci_function *function)

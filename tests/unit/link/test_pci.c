@@ -4,6 +4,7 @@
 #define _GNU_SOURCE // flock(), seteuid()
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "device/device.h"
@@ -241,14 +242,41 @@ static void work_of_who_died_is_reset_before_it_reaches_memory(void **state)
     unlink(tree_path(TREE_FOLDER "/reset"));
     refused(NULL, FERRY_ERROR_BACKEND, "has work of a program that died, and cannot be reset");
     assert_int_equal(tree_word("config", FERRY_CONFIG_SPACE_COMMAND) & 6, 2);
+    assert_int_equal(mkdir(tree_path(TREE_FOLDER "/reset"), 0755), 0);
+    refused(NULL, FERRY_ERROR_BACKEND, TREE_FOLDER "/reset: Is a directory");
+    assert_int_equal(tree_word("config", FERRY_CONFIG_SPACE_COMMAND) & 6, 2);
+    assert_int_equal(rmdir(tree_path(TREE_FOLDER "/reset")), 0);
     tree_text(TREE_FOLDER "/reset", "");
-    refused(NULL, FERRY_ERROR_TIMEOUT, ""); // A file's registers do not change by it.
+    refused(NULL, FERRY_ERROR_TIMEOUT, "its reset has no end"); // A file's registers do not change by it.
     assert_int_equal(tree_word("config", FERRY_CONFIG_SPACE_COMMAND) & 6, 2);
     char told = 0;
     const int fd = open(tree_path(TREE_FOLDER "/reset"), O_RDONLY);
     assert_int_equal(read(fd, &told, 1), 1);
     assert_int_equal(told, '1');
     close(fd);
+}
+
+/// Who cannot be taken off the bus is not reset: what it had on its way would go to memory behind that.
+static void a_function_that_stays_on_the_bus_is_not_reset(void **state)
+{
+    (void)state;
+    struct ferry_link *link = open_good();
+    struct sigaction ignored = {.sa_handler = SIG_IGN}, before;
+    struct rlimit limit, none;
+    struct stat reset;
+    assert_int_equal(sigaction(SIGXFSZ, &ignored, &before), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    none = limit;
+    none.rlim_cur = FERRY_CONFIG_SPACE_COMMAND; // A file is written up to there.
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    const int error = link->operations->reset(link);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_equal(sigaction(SIGXFSZ, &before, NULL), 0);
+    assert_int_equal(error, FERRY_ERROR_BACKEND);
+    assert_non_null(strstr(ferry_problem(), TREE_FOLDER "/reset: "));
+    assert_int_equal(stat(tree_path(TREE_FOLDER "/reset"), &reset), 0);
+    assert_int_equal(reset.st_size, 0);
+    link->operations->close(link);
 }
 
 static void expect_enabled(const char *times)
@@ -298,6 +326,7 @@ int main(void)
         CASE(what_answers_must_be_a_device_of_this_contract),
         CASE(another_minor_version_is_served),
         CASE(work_of_who_died_is_reset_before_it_reaches_memory),
+        CASE(a_function_that_stays_on_the_bus_is_not_reset),
         CASE(a_function_is_left_enabled_as_it_was_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

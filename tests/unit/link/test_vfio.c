@@ -248,7 +248,67 @@ static void a_reset_that_goes_on_is_waited_for(void **state)
     put(FERRY_BAR0_HOST_CONTRACT, FERRY_CONTRACT_VERSION);
     put(FERRY_BAR0_STATUS, FERRY_BAR0_STATUS_ENGINE_WRITE_MASK);
     assert_int_equal(open_it(&link), FERRY_ERROR_TIMEOUT);
+    assert_non_null(strstr(ferry_problem(), "0000:01:00.0 has work of a program that died, and its reset has no end"));
     assert_int_equal(command() & 4, 0); // It never mastered the bus.
+}
+
+/// Its registers, or its configuration space, are not there behind the reset.
+static void a_function_that_a_reset_takes_away_is_told(void **state)
+{
+    (void)state;
+    const char *const steps[] = {"RESET", "SET_IRQS"};
+    struct ferry_link *link;
+    for (unsigned n = 0; n < 2; n++) {
+        put(FERRY_BAR0_HOST_CONTRACT, FERRY_CONTRACT_VERSION);
+        kernel.last_words = steps[n];
+        assert_int_equal(open_it(&link), FERRY_ERROR_BACKEND);
+        assert_string_equal(ferry_problem(), "configuration space of 0000:01:00.0 cannot be written");
+        assert_int_equal(command() & 4, 0);
+        kernel.last_words = NULL;
+        kernel.cut_writes = false;
+        assert_int_equal(open_it(&link), FERRY_OK); // It has forgotten who died.
+        kernel.last_words = steps[n];
+        kernel.said[0] = 0;
+        ferry_problem_clear();
+        assert_int_equal(link->operations->reset(link), FERRY_ERROR_BACKEND);
+        assert_string_equal(kernel.said, n == 0 ? "RESET " : "RESET SET_IRQS ");
+        assert_string_equal(ferry_problem(), "configuration space of 0000:01:00.0 cannot be written");
+        kernel.last_words = NULL;
+        kernel.cut_writes = false;
+        link->operations->close(link);
+        assert_int_equal(command() & 4, 0);
+    }
+    put(FERRY_BAR0_HOST_CONTRACT, FERRY_CONTRACT_VERSION);
+    kernel.lost_by_reset = true;
+    assert_int_equal(open_it(&link), FERRY_ERROR_DEVICE_LOST);
+    assert_string_equal(ferry_problem(), "the device at 0000:01:00.0 answers no more: it was reset, or sleeps");
+    assert_int_equal(command() & 4, 0);
+}
+
+/// Its time goes on as before, and what it has told is not lost.
+static void a_reset_that_fails_changes_nothing(void **state)
+{
+    (void)state;
+    const off_t at = FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_CYCLES;
+    const uint64_t one = 1;
+    struct ferry_link *link;
+    unsigned reasons = 0;
+    assert_int_equal(open_it(&link), FERRY_OK);
+    put(at, 1000);
+    assert_int_equal(link->operations->cycles(link), 1000);
+    assert_int_equal(write(kernel.event, &one, sizeof(one)), sizeof(one));
+    kernel.fails = "RESET";
+    for (int error = 0; error < 3; error++) {
+        kernel.error = error == 0 ? ENOTTY : error == 1 ? EINVAL : EIO;
+        assert_int_not_equal(link->operations->reset(link), FERRY_OK);
+        put(at, 1500);
+        assert_int_equal(link->operations->cycles(link), 1500);
+        assert_int_equal(command() & 6, 6);
+    }
+    assert_int_equal(link->operations->pump(link, 0, &reasons), FERRY_OK);
+    assert_int_equal(reasons, FERRY_PUMP_INTERRUPT);
+    assert_int_equal(link->operations->take_interrupts(link), 1);
+    link->operations->close(link);
 }
 
 static void a_function_that_cannot_be_reset_says_so(void **state)
@@ -295,6 +355,8 @@ int main(void)
         CASE(a_function_that_cannot_be_reset_says_so),
         CASE(a_group_without_an_iommu_is_none),
         CASE(a_reset_that_goes_on_is_waited_for),
+        CASE(a_function_that_a_reset_takes_away_is_told),
+        CASE(a_reset_that_fails_changes_nothing),
         CASE(a_wait_is_as_long_as_it_is_told),
         CASE(half_a_word_of_configuration_space_is_none),
         CASE(each_bar_stands_where_the_kernel_has_it),

@@ -64,6 +64,8 @@ static struct {
     uint32_t flags;             // Of the group.
     bool no_messages;           // Interrupts are there, and go to no eventfd.
     bool cut_reads, cut_writes; // Of configuration space: half a word.
+    const char *last_words;     // The step behind which configuration space takes none, or NULL.
+    bool lost_by_reset;         // It answers no more.
     size_t maps, most;          // Pages mapped, and before VFIO_IOMMU_MAP_DMA fails, with `error`.
     void *bars[40];             // Memory that was mapped,
     size_t bar_count;           // in so many pieces.
@@ -90,6 +92,7 @@ static inline bool asked(const char *what)
 {
     const size_t length = strlen(kernel.said);
     snprintf(kernel.said + length, sizeof(kernel.said) - length, "%s ", what);
+    kernel.cut_writes |= kernel.last_words != NULL && strcmp(kernel.last_words, what) == 0;
     if (kernel.fails != NULL && strcmp(kernel.fails, what) == 0) {
         errno = kernel.error;
         return false;
@@ -285,7 +288,10 @@ static inline int of_device(unsigned long request, void *argument)
             return -1;
         }
         put(CONFIG_AT + FERRY_CONFIG_SPACE_COMMAND, 0x00100000);
-        put(FERRY_BAR0_HOST_CONTRACT, 0);
+        put(FERRY_BAR0_HOST_CONTRACT, kernel.lost_by_reset ? 0xffffffffu : 0);
+        if (kernel.lost_by_reset) {
+            put(FERRY_BAR0_MAGIC, 0xffffffffu);
+        }
         return 0;
     default: fail_msg("device: request %lu", request); return -1;
     }
