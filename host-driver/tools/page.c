@@ -262,7 +262,7 @@ int ferry_page(const char *path, const struct ferry_policy_options *options)
     if (status == FERRY_EXIT_OK)
         say_what_the_map_takes(&session.bench.traces);
     if (status == FERRY_EXIT_OK)
-        status = ferry_page_map(&session, figures.sizes[0].bytes, &map);
+        status = ferry_page_map(&session, &figures.sizes[0], &map);
     if (status == FERRY_EXIT_OK) {
         session.report = figures;
         struct page page = {.session = &session, .curve = &curve, .map = &map};

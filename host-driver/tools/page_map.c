@@ -120,7 +120,8 @@ void ferry_page_map_free(struct ferry_page_map *map)
         ferry_trace_free(&map->names[i]);
 }
 
-int ferry_page_map(struct ferry_policy_session *session, uint64_t bytes, struct ferry_page_map *map)
+int ferry_page_map(struct ferry_policy_session *session, const struct ferry_policy_size *size,
+                   struct ferry_page_map *map)
 {
     struct follower follower = {.traces = &session->bench.traces, .map = &map->map};
     const struct ferry_lab_watch watch = {.context = &follower, .event = event, .placed = placed, .removed = removed};
@@ -129,17 +130,17 @@ int ferry_page_map(struct ferry_policy_session *session, uint64_t bytes, struct 
     bench.watch = &watch;
     *map = (struct ferry_page_map){0};
     // Its machine ends with the run, and so do all stays.
-    if (begin(&follower, bytes, map->names))
-        ferry_lab_run(&bench, NULL, bytes, &outcome);
+    if (begin(&follower, size->bytes, map->names))
+        ferry_lab_run(&bench, NULL, size->bytes, &outcome);
     free(follower.jobs);
     ferry_lab_outcome_release(&outcome);
     if (outcome.result == FERRY_LAB_OK)
         return FERRY_EXIT_OK;
-    ferry_complain("the memory map cannot be made: %s", outcome.result == FERRY_LAB_TOO_SMALL
-                                                            ? "the manager finds no room for a job"
-                                                        : outcome.problem[0] ? outcome.problem
-                                                                             : "no memory");
-    return outcome.result == FERRY_LAB_TOO_SMALL ? FERRY_EXIT_TOO_SMALL : FERRY_EXIT_LIBRARY;
+    // The manager may not have been played yet, and what it cannot keep for a program no other policy has to.
+    if (outcome.result == FERRY_LAB_TOO_SMALL)
+        return ferry_policy_complain(session, size, &outcome);
+    ferry_complain("the memory map cannot be made: %s", outcome.problem[0] ? outcome.problem : "no memory");
+    return FERRY_EXIT_LIBRARY;
 }
 
 int ferry_page_map_draw(FILE *file, const struct ferry_policy_session *session, const struct ferry_page_map *map)

@@ -15,7 +15,8 @@ struct ferry_page_map {
 
 /// Play the traces on the manager once more and keep what was where: some 150 bytes for each allocation ever made. To
 /// be freed, whatever it returns (an exit code).
-int ferry_page_map(struct ferry_policy_session *session, uint64_t bytes, struct ferry_page_map *map);
+int ferry_page_map(struct ferry_policy_session *session, const struct ferry_policy_size *size,
+                   struct ferry_page_map *map);
 void ferry_page_map_free(struct ferry_page_map *map);
 /// Draw it.
 int ferry_page_map_draw(FILE *file, const struct ferry_policy_session *session, const struct ferry_page_map *map);

@@ -356,8 +356,8 @@ static int complain_of_choice(const struct ferry_policy_session *session, const 
     return FERRY_EXIT_WRONG;
 }
 
-static int complain_of(const struct ferry_policy_session *session, const struct ferry_policy_size *size,
-                       const struct ferry_lab_outcome *outcome)
+int ferry_policy_complain(const struct ferry_policy_session *session, const struct ferry_policy_size *size,
+                          const struct ferry_lab_outcome *outcome)
 {
     char text[64], need[FERRY_SIZE_TEXT], range[160];
     const char *trace = session->report.options->trace_files[outcome->program];
@@ -439,7 +439,7 @@ static int play_size(struct ferry_policy_session *session, struct ferry_lab_ahea
         if (row->outcome.result == FERRY_LAB_OK || (report->swept && row->outcome.result == FERRY_LAB_TOO_SMALL))
             continue;
         show_nothing(session);
-        return complain_of(session, size, &row->outcome);
+        return ferry_policy_complain(session, size, &row->outcome);
     }
     show_nothing(session);
     return FERRY_EXIT_OK;

@@ -28,6 +28,9 @@ int ferry_policy_sweep_sizes(struct ferry_policy_session *session, uint64_t poin
 /// played may be NULL. Ends at the first that cannot be played; but a curve may begin below what a policy needs.
 int ferry_policy_play(struct ferry_policy_session *session,
                       void (*played)(const struct ferry_policy_report *report, const struct ferry_policy_size *size));
+/// Tell why a run of this size did not come to its end.
+int ferry_policy_complain(const struct ferry_policy_session *session, const struct ferry_policy_size *size,
+                          const struct ferry_lab_outcome *outcome);
 /// Find out what a person can do about it, where the manager was played. Sets ->advised.
 int ferry_policy_advise(struct ferry_policy_session *session, struct ferry_policy_size *size);
 /// "4.9 MiB (0.95W)". Returns text.

@@ -346,6 +346,16 @@ def bad_input():
     expect("size_that_makes_no_sense", 2, r"from 16.0 KiB \(16K, the largest job\) to 40.0 KiB \(40K, all that lives at once\)", page,
            small, "--vram", "10Q")
     expect("size_below_a_job", 3, r"from 16.0 KiB \(16K, the largest job\)", page, small, "--vram", "8K", "--quiet")
+    # The map is of the manager, whichever policies are asked for; what it finds too small it says as when it is one of them.
+    page.unlink(missing_ok=True)
+    for policy in ("lru", "ours", "lru,ours"):
+        expect(f"reservations_that_{policy}_cannot_keep", 3, r"^ferry: --reservations: 20.0 KiB of video memory cannot keep all of 24K$",
+               page, small, "--vram", "20K", "--reservations", "24K", "--policy", policy, "--quiet", "--points", 2, "--no-advice")
+    tight = folder / "tight.memtrace"
+    tight.write_text("a 1 8192 buffer\na 2 8192 buffer\nd 1 2\nf\n")
+    expect("a_job_beside_what_is_kept_for_another", 3, r"^ferry: .*tight.memtrace: the job in line 3 needs 16.0 KiB", page, tight, small,
+           "--vram", "24K", "--reservations", "0,12K", "--policy", "lru", "--quiet", "--points", 2, "--no-advice")
+    check(not page.exists(), "no_page_is_left_of_a_map_that_cannot_be_made")
     (folder / "bad.memtrace").write_text("a 1 4096 buffer\nd 2\n")
     expect("bad_line", 2, "line 2", page, folder / "bad.memtrace")
     empty = folder / "empty.memtrace"
