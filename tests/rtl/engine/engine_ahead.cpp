@@ -335,12 +335,8 @@ std::string resets_at_the_end_ahead(uint64_t seed)
             for (unsigned i = 0; i < 2 + late; i++)
                 machine.step();
             met += machine.top->looks != 0;
-            machine.withdraw();
-            machine.top->reset_request = 1;
-            machine.step();
-            machine.top->reset_request = 0;
-            while (machine.top->resetting || !machine.idle())
-                machine.step();
+            if (!reset_engine(machine))
+                return "the reset does not end";
             for (unsigned i = 0; i < 30; i++)
                 machine.step();
             if (machine.top->fault_valid)

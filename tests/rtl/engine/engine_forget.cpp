@@ -207,15 +207,8 @@ std::string resets(uint64_t seed)
         machine.aborted.clear();
         for (unsigned k = when / 2; k > 0; k--)
             machine.step();
-        machine.withdraw();
-        machine.top->reset_request = 1;
-        machine.step();
-        machine.top->reset_request = 0;
-        for (unsigned k = 0; machine.top->resetting || !machine.idle(); k++) {
-            machine.step();
-            if (k > 100000)
-                return "a reset after " + std::to_string(when / 2) + " cycles does not end";
-        }
+        if (!reset_engine(machine))
+            return "a reset after " + std::to_string(when / 2) + " cycles does not end";
         bool again = machine.queued_urgent - first < 2;
         for (const auto &[slot, packet] : machine.aborted)
             again |= slot == 2 && packet == 64;

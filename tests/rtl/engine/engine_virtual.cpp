@@ -267,15 +267,8 @@ std::string virtual_resets(uint64_t seed)
             machine.step();
         if (random.chance(50))
             machine.forget(FERRY_FORGET_SCOPE_ALL, 0, 0);
-        machine.withdraw();
-        machine.top->reset_request = 1;
-        machine.step();
-        machine.top->reset_request = 0;
-        for (unsigned k = 0; machine.top->resetting || !machine.idle(); k++) {
-            machine.step();
-            if (k > 100000)
-                return "round " + std::to_string(round) + ": the reset does not end";
-        }
+        if (!reset_engine(machine))
+            return "round " + std::to_string(round) + ": the reset does not end";
         machine.clear_poison(15);
         for (int i = 0; i < 3; i++)
             machine.step();

@@ -89,6 +89,21 @@ inline Job small_urgent_job()
     return job;
 }
 
+// An engine reset, to its end. What was not offered yet is not any more. False: it has none.
+inline bool reset_engine(Machine &machine)
+{
+    machine.withdraw();
+    machine.top->reset_request = 1;
+    machine.step();
+    machine.top->reset_request = 0;
+    for (unsigned cycles = 0; machine.top->resetting || !machine.idle(); cycles++) {
+        if (cycles == 100000)
+            return false;
+        machine.step();
+    }
+    return true;
+}
+
 // An engine reset, to its end, while these chains of jobs run, one a slot. What was not offered yet is not any more: so
 // many jobs of each chain were.
 inline void reset_amid(Machine &machine, const std::vector<Job> (&chains)[4], size_t (&offered)[4])
