@@ -217,10 +217,9 @@ void ferry_lab_ahead_end(struct ferry_lab_ahead *ahead)
     free_all_but(ahead, NULL, 0);
     pthread_cond_broadcast(&ahead->changed);
     pthread_mutex_unlock(&ahead->lock);
+    // What they still play is cut off: nothing of it is kept.
     for (unsigned i = 0; i < ahead->count; i++)
         pthread_join(ahead->threads[i], NULL);
-    // What ended meanwhile.
-    free_all_but(ahead, NULL, 0);
     pthread_cond_destroy(&ahead->changed);
     pthread_mutex_destroy(&ahead->lock);
     free(ahead);

@@ -8,6 +8,7 @@
 #include "../../seed.h"
 #include "lab/advice.h"
 #include "lab/ahead.h"
+#include "lab/search.h"
 #include "small_traces.h"
 
 enum { OBJECTS = 10, FRAMES = 16, TEXT = 10000 };
@@ -100,6 +101,30 @@ static void a_search_asks_for_and_finds_what_it_does_alone(void **state)
         assert_int_equal(advice.left_out.saves, alone.left_out.saves);
         assert_int_equal(advice.left_out.tried, alone.left_out.tried);
     }
+    unload();
+}
+
+// A size is played as far as is asked: what is known until something is paged is played once more for all that it
+// moves, and what was played whole never again.
+static void what_is_known_is_played_no_more(void **state)
+{
+    struct ferry_lab_search search;
+    const struct ferry_lab_point *point = NULL;
+    (void)state;
+    load_some();
+    uint64_t bytes = bench.traces.largest_job + bench.traces.median_frame * 5 / 8 / PAGE * PAGE;
+    ferry_lab_search_begin(&search, &bench);
+    search.what = "a size";
+    for (unsigned ask = 0; ask < 6; ask++) {
+        const bool whole = ask == 2 || ask == 3;
+        point = ferry_lab_try(&search, bytes, whole);
+        assert_non_null(point);
+        assert_true(point->pages);
+        assert_int_equal(point->whole, ask >= 2);
+        assert_int_equal(point->moved > 0, ask >= 2);
+        assert_int_equal(search.runs, ask < 2 ? 1 : 2);
+    }
+    ferry_lab_search_end(&search);
     unload();
 }
 
@@ -271,6 +296,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_search_asks_for_and_finds_what_it_does_alone),
+        cmocka_unit_test(what_is_known_is_played_no_more),
         cmocka_unit_test(what_is_wished_is_played),
         cmocka_unit_test(signals_are_the_first_threads),
         cmocka_unit_test(who_is_alone_has_nobody_to_wish_from),
