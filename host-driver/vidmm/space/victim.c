@@ -134,8 +134,7 @@ void ferry_vm_victims_init(struct ferry_vm_victims *victims, bool lru)
     *victims = (struct ferry_vm_victims){.seed = 0x2545F491u, .lru = lru};
 }
 
-// Over time: a third of the allocations have a shorter rhythm. Each weighs as much as another, since who is used often
-// has short gaps.
+// The median over time: each allocation weighs as much as another, since who is used often has short gaps.
 static void learn(struct ferry_vm_round *round, uint64_t gap, uint64_t longest)
 {
     uint64_t parts = gap * FERRY_VM_ROUND_PARTS;
@@ -143,7 +142,7 @@ static void learn(struct ferry_vm_round *round, uint64_t gap, uint64_t longest)
     if (round->parts == 0)
         round->parts = longest * FERRY_VM_ROUND_PARTS;
     else if (longest * FERRY_VM_ROUND_PARTS > round->parts)
-        round->parts += step / 2;
+        round->parts += step;
     else
         round->parts -= step;
 }
@@ -166,10 +165,7 @@ void ferry_vm_victim_used(struct ferry_vm_use *use, struct ferry_vm_round *round
         bool first = use->guessed || use->period == 0;
         uint64_t before = first || use->absent ? 0 : use->period;
         uint64_t faded = before > fading ? before - fading : 0;
-        uint64_t longest = gap > faded ? gap : faded;
-        // What each submission uses says nothing of a frame, and a few of those would outvote what a frame uses once.
-        if (longest > 1)
-            learn(round, gap, longest);
+        learn(round, gap, gap > faded ? gap : faded);
         uint64_t usual = round->parts / FERRY_VM_ROUND_PARTS;
         use->guessed = false;
         use->steady = steady_after(use, gap, usual);

@@ -41,22 +41,6 @@ static void a_round_is_what_most_allocations_have_and_not_most_uses(void **state
     assert_true(usual >= FRAME * 3 / 4 && usual <= FRAME * 5 / 4);
 }
 
-// A few that each draw uses, from the first one on, and textures that a frame draws once.
-static void what_each_submission_uses_says_nothing_of_a_round(void **state)
-{
-    (void)state;
-    struct ferry_vm_use uses[FRAME], always[3];
-    struct ferry_vm_round round = {0};
-    memset(uses, 0, sizeof(uses));
-    memset(always, 0, sizeof(always));
-    for (uint64_t now = 1; now <= 8 * FRAME; now++) {
-        for (unsigned i = 0; i < 3; i++)
-            ferry_vm_victim_used(&always[i], &round, now);
-        ferry_vm_victim_used(&uses[now % FRAME], &round, now);
-    }
-    assert_int_equal(round.parts / FERRY_VM_ROUND_PARTS, FRAME);
-}
-
 // It is drawn in the next frame too, most likely; what is needed later leaves.
 static void what_was_used_once_is_expected_in_a_round_and_then_cold(void **state)
 {
@@ -153,14 +137,13 @@ static void plainly_used(struct plain *plain, uint64_t *round_256, uint64_t now)
     bool known = plain->uses > 1 && !plain->was_away;
     uint64_t remembered = known && plain->expected > gap / 8 ? plain->expected - gap / 8 : 0;
     uint64_t longest = larger(gap, remembered);
-    // Two thirds of all time lie in longer ones; 1 is everybody's.
-    uint64_t step = (gap * 256 < *round_256 ? gap * 256 : *round_256) / 16;
-    if (longest > 1 && *round_256 == 0)
+    // Half of all time lies in longer ones.
+    if (*round_256 == 0)
         *round_256 = longest * 256;
-    else if (longest > 1 && longest * 256 > *round_256)
-        *round_256 += step / 2;
-    else if (longest > 1)
-        *round_256 -= step;
+    else if (longest * 256 > *round_256)
+        *round_256 += (gap * 256 < *round_256 ? gap * 256 : *round_256) / 16;
+    else
+        *round_256 -= (gap * 256 < *round_256 ? gap * 256 : *round_256) / 16;
     round = *round_256 / 256;
     bool a_round_later = round != 0 && gap + round / 8 >= round && gap <= round + round / 8;
     plain->in_a_row = a_round_later ? plain->in_a_row + 1 : 0;
@@ -218,7 +201,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_round_is_what_most_allocations_have_and_not_most_uses),
-        cmocka_unit_test(what_each_submission_uses_says_nothing_of_a_round),
         cmocka_unit_test(what_was_used_once_is_expected_in_a_round_and_then_cold),
         cmocka_unit_test(an_absence_before_the_second_use_is_no_rhythm),
         cmocka_unit_test(what_comes_once_a_frame_is_cold_as_soon_as_it_stays_away),
