@@ -39,7 +39,7 @@ module ferry_device #(
     parameter URGENT_QUEUE = `FERRY_SET_URGENT_QUEUE(CONFIGURATION),
     // 1: video memory may read nothing from when it has taken a write's address until it has the data, as one with a single port does.
     // Copies inside it then wait for a whole burst, up to 64 cycles more for one that is alone; with 0 such memory stands still.
-    parameter ONE_PORT = `FERRY_SET_ONE_PORT(CONFIGURATION),
+    parameter [0:0] ONE_PORT = `FERRY_SET_ONE_PORT(CONFIGURATION),
     // Bits of a beat of the two packet streams: 32, 64 or 128, whichever the link's own side has. Inside, packets are 64
     // bits a beat; the other two widths cost a converter and a cycle or two each way.
     parameter TLP_BITS = 64,
@@ -125,7 +125,7 @@ module ferry_device #(
 
 `include "ferry_parameter_limits.vh"
     localparam [0:0] SIZES_HOLD = TAGS_HOLD && RINGS_HOLD && SLOTS_HOLD && SLOT_BYTES_HOLD && LOCAL_HOLDS && PAGES_HOLD
-        && TABLES_HOLD && TILING_HOLDS && FIRMWARE_HOLDS && JOBS_HOLD && URGENT_HOLDS && PORT_HOLDS && STREAM_HOLDS;
+        && FIRMWARE_HOLDS && JOBS_HOLD && URGENT_HOLDS && STREAM_HOLDS;
     localparam [0:0] CONFIGURATION_IS_KNOWN = CONFIGURATION == "full" || CONFIGURATION == "tiny";
     localparam [0:0] CPU_CORE_IS_KNOWN = CPU_CORE == "vexriscv" || CPU_CORE == "picorv32" || CPU_CORE == {32'd0, "serv"};
 
@@ -134,8 +134,8 @@ module ferry_device #(
     ferry_parameter_check #(
         .CONFIGURATION_IS_KNOWN(CONFIGURATION_IS_KNOWN), .TAGS(TAGS), .RINGS(RINGS), .SLOTS(SLOTS),
         .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES),
-        .PAGE_TABLES(PAGE_TABLES), .TILING(TILING), .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .JOB_QUEUE(JOB_QUEUE),
-        .URGENT_QUEUE(URGENT_QUEUE), .ONE_PORT(ONE_PORT), .TLP_BITS(TLP_BITS),
+        .PAGE_TABLES(PAGE_TABLES), .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .JOB_QUEUE(JOB_QUEUE), .URGENT_QUEUE(URGENT_QUEUE),
+        .TLP_BITS(TLP_BITS),
         .CPU_CORE_IS_KNOWN(CPU_CORE_IS_KNOWN)
     ) sizes ();
 
@@ -454,7 +454,7 @@ module ferry_device #(
         .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .TABLES(PAGE_TABLES), .LG_JOBS(JOBS_LOG2),
         .LG_URGENT(URGENT_LOG2),
         .LG_READS(`FERRY_SET_LG_READS(CONFIGURATION)), .LG_WRITES(`FERRY_SET_LG_WRITES(CONFIGURATION)),
-        .LG_DATA(`FERRY_SET_LG_DATA(CONFIGURATION)), .ONE_PORT(ONE_PORT != 0)
+        .LG_DATA(`FERRY_SET_LG_DATA(CONFIGURATION)), .ONE_PORT(ONE_PORT)
     ) engine (
         .clk(clk), .rst(engine_rst), .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags),
         .jobs_retired(jobs_retired), .jobs_retired_urgent(jobs_retired_urgent), .poison(poison),

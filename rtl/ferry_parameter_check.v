@@ -13,11 +13,9 @@ module ferry_parameter_check #(
     parameter LOCAL_ADDRESS_BITS = 26,
     parameter APERTURE_PAGES = 4096,
     parameter PAGE_TABLES = 1,
-    parameter TILING = 1,
     parameter FIRMWARE_RAM_WORDS = 4096,
     parameter JOB_QUEUE = 8,
     parameter URGENT_QUEUE = 8,
-    parameter ONE_PORT = 0,
     parameter TLP_BITS = 64,
     parameter [0:0] CPU_CORE_IS_KNOWN = 1
 ) ();
@@ -53,12 +51,6 @@ module ferry_parameter_check #(
         if (!PAGES_HOLD) begin : g_pages
             $error("ferry_device: APERTURE_PAGES is a power of two, 2 to 2^20");
         end
-        if (!TABLES_HOLD) begin : g_tables
-            $error("ferry_device: PAGE_TABLES is 0 or 1");
-        end
-        if (!TILING_HOLDS) begin : g_tiling
-            $error("ferry_device: TILING is 0 or 1");
-        end
         if (!FIRMWARE_HOLDS) begin : g_firmware
             $error("ferry_device: FIRMWARE_RAM_WORDS is 2048, 4096 or 8192");
         end
@@ -67,9 +59,6 @@ module ferry_parameter_check #(
         end
         if (!URGENT_HOLDS) begin : g_urgent
             $error("ferry_device: URGENT_QUEUE is a power of two, 2 to JOB_QUEUE");
-        end
-        if (!PORT_HOLDS) begin : g_port
-            $error("ferry_device: ONE_PORT is 0 or 1");
         end
         if (!STREAM_HOLDS) begin : g_stream
             $error("ferry_device: TLP_BITS is 32, 64 or 128");

@@ -13,9 +13,6 @@ localparam [0:0] SLOT_BYTES_HOLD = SLOT_BYTES_LOG2 >= 9 && SLOT_BYTES_LOG2 <= 12
 localparam [0:0] LOCAL_HOLDS = LOCAL_ADDRESS_BITS >= (PAGE_TABLES != 0 ? 22 : 16) && LOCAL_ADDRESS_BITS <= 31;
 localparam [0:0] PAGES_HOLD = APERTURE_PAGES >= 2 && APERTURE_PAGES <= 1048576
     && (APERTURE_PAGES & (APERTURE_PAGES - 1)) == 0;
-localparam [0:0] TABLES_HOLD = PAGE_TABLES == 0 || PAGE_TABLES == 1;
-localparam [0:0] TILING_HOLDS = TILING == 0 || TILING == 1;
-localparam [0:0] PORT_HOLDS = ONE_PORT == 0 || ONE_PORT == 1;
 // The firmware takes nearly all of 8 KiB (FIRMWARE_RAM_BYTES in firmware/rules.mk).
 localparam [0:0] FIRMWARE_HOLDS = FIRMWARE_RAM_WORDS >= 2048 && FIRMWARE_RAM_WORDS <= 8192
     && (FIRMWARE_RAM_WORDS & (FIRMWARE_RAM_WORDS - 1)) == 0;

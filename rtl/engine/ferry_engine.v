@@ -185,41 +185,9 @@ module ferry_engine #(
     input  wire        m_axi_host_bvalid,
     output wire        m_axi_host_bready
 );
-    localparam [0:0] LOCAL_HOLDS = LOCAL_ADDRESS_BITS <= 31;
-    localparam [0:0] PARTS_HOLD = (LISTS == 0 || LISTS == 1) && (TABLES == 0 || TABLES == 1);
-    localparam [0:0] JOBS_HOLD = LG_JOBS >= 1;
-    localparam [0:0] URGENT_HOLDS = LG_URGENT >= 1 && LG_URGENT <= LG_JOBS;
-    localparam [0:0] READS_HOLD = LG_READS >= 1;
-    localparam [0:0] WRITES_HOLD = LG_WRITES >= 1;
-    localparam [0:0] DATA_HOLDS = LG_DATA >= 8;
-`ifdef __ICARUS__
-    // Icarus 11 knows no $error outside of processes, so it stops when the simulation begins.
-    initial
-        if (!(LOCAL_HOLDS && PARTS_HOLD && JOBS_HOLD && URGENT_HOLDS && READS_HOLD && WRITES_HOLD && DATA_HOLDS)) begin
-            $display("ferry_engine: a size that cannot work; Verilator or Yosys tells which");
-            $finish;
-        end
-`else
+`ifndef __ICARUS__
     generate
-        if (!LOCAL_HOLDS) begin : g_refused_local
-            $error("ferry_engine: LOCAL_ADDRESS_BITS is at most 31");
-        end
-        if (!PARTS_HOLD) begin : g_refused_parts
-            $error("ferry_engine: LISTS and TABLES are 0 or 1");
-        end
-        if (!JOBS_HOLD) begin : g_refused_jobs
-            $error("ferry_engine: LG_JOBS is at least 1");
-        end
-        if (JOBS_HOLD && !URGENT_HOLDS) begin : g_refused_urgent
-            $error("ferry_engine: LG_URGENT is 1 to LG_JOBS");
-        end
-        if (!READS_HOLD) begin : g_refused_reads
-            $error("ferry_engine: LG_READS is at least 1");
-        end
-        if (!WRITES_HOLD) begin : g_refused_writes
-            $error("ferry_engine: LG_WRITES is at least 1");
-        end
-        if (!DATA_HOLDS) begin : g_refused_data
+        if (LG_DATA < 8) begin : g_data
             $error("ferry_engine: LG_DATA is at least 8");
         end
     endgenerate
