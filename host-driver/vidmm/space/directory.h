@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where in a segment blocks begin. The segment is cut into streets of 16 pages; each knows the lowest block that
-// begins in it and how large a hole that does may be at most. A tournament over the streets, as a binary tree in an
-// array, tells the same for each half, quarter, and so on, of the segment. A hole that goes leaves these bounds as they
-// are: who searches looks through a street that may have one, and makes its bound exact when it has none. So most of
-// what is taken and given never looks at them, and a search costs O(log n) for itself and for each hole that went.
+// begins in it and how large the largest hole is that does. A tournament over the streets, as a binary tree in an
+// array, tells for each half, quarter, and so on, of the segment the largest hole in it. So the block at an address,
+// and the hole nearest to an end that is large enough, take O(log n) and no walk.
 #ifndef FERRY_VIDMM_SPACE_DIRECTORY_H
 #define FERRY_VIDMM_SPACE_DIRECTORY_H
 
@@ -17,9 +16,8 @@ struct ferry_vm_block;
 
 struct ferry_vm_directory {
     struct ferry_vm_block **lowest; // by street
-    uint64_t *largest; // bounds: [1] of all, [2 n] and [2 n + 1] of the halves of [n], [streets + s] of street s
-    size_t streets;    // a power of two
-    bool exact;        // largest[1] is
+    uint64_t *largest;              // [1] of all, [2 n] and [2 n + 1] of the halves of [n], [streets + s] of street s
+    size_t streets;                 // a power of two
 };
 
 /// False when the host has no memory left.
@@ -33,8 +31,10 @@ void ferry_vm_directory_leave(struct ferry_vm_directory *directory, const struct
 void ferry_vm_directory_hole(struct ferry_vm_directory *directory, const struct ferry_vm_block *hole);
 void ferry_vm_directory_no_hole(struct ferry_vm_directory *directory, const struct ferry_vm_block *block);
 
-/// Pages of the largest hole, 0 when there is none. These three make bounds exact, so none may run beside another.
-uint64_t ferry_vm_directory_largest(struct ferry_vm_directory *directory);
+static inline uint64_t ferry_vm_directory_largest(const struct ferry_vm_directory *directory)
+{
+    return directory->largest[1];
+}
 /// The lowest hole of at least so many pages (1 and more), NULL when there is none.
 struct ferry_vm_block *ferry_vm_directory_first(const struct ferry_vm_directory *directory, uint64_t pages);
 /// The highest hole of at least so many pages that begins below page `end`.

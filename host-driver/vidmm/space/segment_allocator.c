@@ -134,7 +134,7 @@ static struct spot find_from_end(const struct ferry_vm_space *space, uint64_t pa
 static struct spot find(const struct ferry_vm_space *space, uint64_t pages, uint64_t alignment, bool from_end,
                         uint64_t lowest)
 {
-    if (pages == 0)
+    if (pages == 0 || ferry_vm_space_largest(space) < pages)
         return nowhere;
     struct spot spot = from_end ? find_from_end(space, pages, alignment) : find_by_size(space, pages, alignment);
     // One with a whole alignment to spare always works.
@@ -298,6 +298,7 @@ static void absorb_next(struct ferry_vm_space *space, struct ferry_vm_block *blo
 
 void ferry_vm_space_give(struct ferry_vm_space *space, struct ferry_vm_block *block)
 {
+    // It is no hole before its neighbours are joined: the directory would count it.
     if (block->next && !block->next->owner) {
         remove_free(space, block->next);
         absorb_next(space, block);
@@ -312,12 +313,12 @@ void ferry_vm_space_give(struct ferry_vm_space *space, struct ferry_vm_block *bl
     insert_free(space, block);
 }
 
-uint64_t ferry_vm_space_largest(struct ferry_vm_space *space)
+uint64_t ferry_vm_space_largest(const struct ferry_vm_space *space)
 {
     return ferry_vm_directory_largest(&space->directory);
 }
 
-struct ferry_vm_block *ferry_vm_space_largest_hole(struct ferry_vm_space *space)
+struct ferry_vm_block *ferry_vm_space_largest_hole(const struct ferry_vm_space *space)
 {
     uint64_t largest = ferry_vm_space_largest(space);
     return largest ? ferry_vm_directory_first(&space->directory, largest) : NULL;

@@ -46,8 +46,8 @@ struct ferry_vm_block *ferry_vm_space_take_at(struct ferry_vm_space *space, uint
 bool ferry_vm_space_free_for(const struct ferry_vm_space *space, const struct ferry_vm_block *block, uint64_t first);
 void ferry_vm_space_give(struct ferry_vm_space *space, struct ferry_vm_block *block);
 /// The lowest of the largest holes; NULL when nothing is free.
-struct ferry_vm_block *ferry_vm_space_largest_hole(struct ferry_vm_space *space);
-/// Pages of the largest free block.
-uint64_t ferry_vm_space_largest(struct ferry_vm_space *space);
+struct ferry_vm_block *ferry_vm_space_largest_hole(const struct ferry_vm_space *space);
+/// Pages of the largest free block. O(1).
+uint64_t ferry_vm_space_largest(const struct ferry_vm_space *space);
 
 #endif
